@@ -1,4 +1,4 @@
-"""`python -m runner`: takes the working folder out of the import path before anything else.
+"""Start `python -m runner`: remove the working folder from the import path first.
 
 With `-m` Python puts the working folder first, so a repository that holds `json.py` or `rich.py`
 would run it inside the runner. The console script does not do that; this file must undo it before
@@ -8,8 +8,8 @@ keeps the folder out from the start.
 
 import sys
 
-# Before 3.11.5 `re` matches possessive quantifiers wrongly (CPython issue 106052): the secret scan
-# misses keys.
+# Before Python 3.11.5 `re` mishandles possessive quantifiers (CPython issue 106052): the secret
+# scan misses keys.
 if sys.version_info < (3, 11, 5):
     _FOUND = sys.version.split()[0]
     sys.stderr.write(f"runner: needs Python 3.11.5 or newer; this is {_FOUND}\n")
@@ -23,19 +23,19 @@ def _begin_in_utf8() -> None:
     """Begin anew where the locale gives names of files another encoding than git does."""
     import os
 
-    # An option, which counts before PYTHONUTF8=0 (Python's documentation, "UTF-8 Mode").
+    # The -X option overrides PYTHONUTF8=0 (Python's documentation, "UTF-8 Mode").
     os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
 
 
 def main() -> int:
-    """The console script."""
+    """Run the console script."""
     import gc
 
     if sys.getfilesystemencoding() != "utf-8":
         _begin_in_utf8()
 
-    # Cyclic collections walk everything that was just read: a tenth of a short command's time.
-    # A run turns them on again when it begins to build.
+    # Cyclic collection walks all objects just loaded: a tenth of a short command's time. A run
+    # turns it on again when it begins to build.
     gc.disable()
     from runner.cli import main as run
 

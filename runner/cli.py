@@ -1,4 +1,4 @@
-"""The command line: which command is meant, and the one door for errors."""
+"""The command line: find the command, run it, and handle every error in one place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 _ANY_WIDTH = 80
-"""Where no help is shown: argparse lays out every option, and imports `shutil` for it."""
+"""Width without a help page: argparse lays out every option and imports `shutil` for it."""
 _WITHOUT_REPOSITORY = frozenset(("help", "version", "help completion"))
 _NO_THREAD = "can't start new thread"
 
@@ -39,7 +39,7 @@ def main(words: Sequence[str]) -> int:
             return _report_bug()
         return int(_out_of_processes())
     except BrokenPipeError:
-        # whoever read our output has gone; nothing more can be written there
+        # the reader of stdout is gone; nothing more can be written to it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.OK)
     except OSError as error:
@@ -49,7 +49,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _refuse(refusal: RunnerError | None) -> int:
-    """Say what stands in the way; the error that is handled is a bug where nothing does."""
+    """Print the refusal and return its exit code; without one, report a bug."""
     if refusal is None:
         return _report_bug()
     _explain(refusal)
@@ -57,7 +57,7 @@ def _refuse(refusal: RunnerError | None) -> int:
 
 
 def _out_of_processes() -> ExitCode:
-    """clone(2) failed with EAGAIN, which Python tells by a sentence alone."""
+    """Report that clone(2) failed with EAGAIN, for which Python has only a message."""
     hint = "close other programs or raise the limit (ulimit -u), and run again"
     message = "the system is exhausted: cannot start more threads"
     error = RunnerError(message, hint=hint, code=ExitCode.CONFLICT)
@@ -84,7 +84,7 @@ def _run(words: list[str]) -> int:
 
 
 def _finish_cut_off_landing() -> None:
-    """Have the lock that a killed run left go before anything else is done; what fails is shown."""
+    """Remove the lock of a killed run before the command starts; failures are printed."""
     from pathlib import Path
 
     from runner.repo.head import find_git

@@ -1,4 +1,4 @@
-"""The one place that touches disk, clock and randomness, so that a test can count and stop it."""
+"""The one place that touches disk, clock and randomness, so that tests can count and stop it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Watch: TypeAlias = "Callable[[str, str], None]"
 """Called with (kind, target) just before an effect happens; may raise or end the process."""
 
 _MANY = 64
-"""Files from which on several are written at once; fewer are written in their order."""
+"""From this number on, files are written in parallel; fewer are written in order."""
 _AT_ONCE = 16
 _watches: list[Watch] = []
 
 
 def watch(callback: Watch) -> None:
-    """Have `callback` called before every effect, for tests."""
+    """Register a callback that runs before every effect, for tests."""
     _watches.append(callback)
 
 
@@ -37,7 +37,7 @@ def unwatch(callback: Watch) -> None:
 
 
 def step(kind: str, target: str | Path) -> None:
-    """Say that an effect is about to happen; every effect of the house says so first."""
+    """Notify the watchers of an effect that is about to happen."""
     for callback in _watches:
         callback(kind, str(target))
 
@@ -64,16 +64,15 @@ def write_file(
     that is not there holds none: somebody may have saved it meanwhile. Gives whether it was
     replaced. Raises OSError; the old file is then untouched and nothing is left beside it.
     """
-    # In the same folder, as rename(2) is one step only within a file system; hidden, and with pid
-    # and time, so that two writers never share one and a sweep can tell whose it was.
+    # In the same folder, because rename(2) is atomic only within a file system; hidden, and with
+    # pid and time, so that two writers never share one and a cleanup can find its owner.
     beside = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.tmp")
     step("open", path)
-    # Exclusive: a link that somebody put under this name is not followed, open(2), O_EXCL.
+    # Exclusive: a link planted under this name is not followed, open(2), O_EXCL.
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         try:
-            # The umask took bits from what open(2) was given; a file that is replaced keeps its
-            # own.
+            # The umask removed bits from open(2)'s mode; a replaced file keeps its mode.
             os.fchmod(descriptor, mode)
             for piece in _gather(content):
                 append(descriptor, piece, path)
@@ -82,8 +81,8 @@ def write_file(
         finally:
             os.close(descriptor)
         step("replace", path)
-        # No file system has a compare-and-swap of files: what is left is to look as late as can be,
-        # when all that takes time (the write, the fsync) is over.
+        # No file system has compare-and-swap for files: check as late as possible, after everything
+        # slow (the write, the fsync).
         if expected is not None and not _holds(path, expected):
             beside.unlink()
             return False
@@ -92,7 +91,7 @@ def write_file(
         beside.unlink(missing_ok=True)
         raise
     if durable:
-        # A rename is in the folder, and an fsync of the file says nothing of that: fsync(2).
+        # The rename changes the folder, which an fsync of the file does not cover: fsync(2).
         fsync_folder(path.parent)
     return True
 
@@ -103,7 +102,7 @@ _PIECE = 1 << 20
 def _gather(
     pieces: bytes | bytearray | Sequence[bytes | memoryview],
 ) -> Iterator[bytes | bytearray]:
-    """The same bytes in pieces of about a megabyte: a call of the system for each, not a word."""
+    """Yield the bytes in pieces of about 1 MB, to save system calls."""
     if isinstance(pieces, bytes | bytearray):
         yield pieces
         return
@@ -120,7 +119,7 @@ def _gather(
 
 
 def _holds(path: Path, content: bytes) -> bool:
-    """Piece by piece: a plan may be megabytes, and both texts of it are in memory already."""
+    """Check whether a file has this content, in pieces to limit memory."""
     try:
         with path.open("rb") as file:
             places = range(0, len(content) + 1, _PIECE)
@@ -131,7 +130,7 @@ def _holds(path: Path, content: bytes) -> bool:
 
 
 def mode_of(path: Path) -> int:
-    """The mode that a file of a person keeps when it is replaced; that of a new one elsewhere."""
+    """Return the permission bits of a file, or 0o644 for a new one."""
     try:
         return path.stat().st_mode & 0o777
     except FileNotFoundError:
@@ -144,8 +143,7 @@ def append(descriptor: int, content: bytes | bytearray, target: str | Path = "")
     view = memoryview(content)
     try:
         while view:
-            # write(2) may take less than it was given (a signal, a disk nearly full), without an
-            # error.
+            # write(2) may write fewer bytes (a signal, a nearly full disk) without an error.
             view = view[os.write(descriptor, view) :]
     except OSError as error:
         add_path(error, target)
@@ -153,7 +151,7 @@ def append(descriptor: int, content: bytes | bytearray, target: str | Path = "")
 
 
 def fsync(descriptor: int, target: str | Path = "") -> None:
-    """Make an open file durable. An error is never retried and never believed."""
+    """Sync an open file to disk. Errors are raised and never retried."""
     step("fsync", target)
     try:
         os.fsync(descriptor)
@@ -163,12 +161,12 @@ def fsync(descriptor: int, target: str | Path = "") -> None:
 
 
 def add_path(error: OSError, target: str | Path) -> None:
-    """Have an error say which path was meant: of a descriptor the system names none."""
+    """Add the path to an error, since the system names none for a descriptor."""
     error.filename = error.filename or str(target) or None
 
 
 def fsync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
+    """Sync the names in a folder to disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fsync(descriptor, folder)
@@ -183,7 +181,7 @@ def unlink(path: Path) -> None:
 
 
 def make_folder(path: Path, *, mode: int = 0o777) -> None:
-    """Make a folder and its parents; one that is there is fine."""
+    """Create a folder and its parents if they do not exist."""
     if path.is_dir():
         return
     step("mkdir", path)
@@ -215,24 +213,24 @@ def remove_tree(top: Path | bytes, go_on: Callable[[], object] = bool) -> None:
 
 
 def list_folder(folder: bytes) -> list[os.DirEntry[bytes]]:
-    """What is in a folder, which its owner may change from now on."""
+    """Return the entries of a folder, after granting its owner full permissions."""
     unlock(folder)
     with os.scandir(folder) as entries:
         return list(entries)
 
 
 def unlock(folder: bytes) -> None:
-    """Let the owner of a folder do with it what they like."""
+    """Grant the owner of a folder full permissions on it."""
     mode = stat.S_IMODE(os.lstat(folder).st_mode)
     if mode & stat.S_IRWXU != stat.S_IRWXU:
-        # rmdir and unlink need write and search on the folder and nothing of the file: caches of Go
-        # are read-only for their owner, too.
+        # rmdir and unlink need write and search permission on the folder only: Go caches are
+        # read-only even for their owner.
         os.chmod(folder, mode | stat.S_IRWXU)  # noqa: PTH101 - likewise
 
 
 @contextmanager
 def try_lock(path: Path, *, create: bool = True) -> Iterator[bool]:
-    """Whether the lock of a file is ours while entered: it is tried, and never waited for.
+    """Try to lock a file without waiting, and yield whether the lock was acquired.
 
     Raises OSError where the file cannot be opened, or is missing and not to be created.
     """
@@ -246,14 +244,14 @@ def try_lock(path: Path, *, create: bool = True) -> Iterator[bool]:
         else:
             yield True
     finally:
-        # The file stays: were it removed, two processes could each hold a lock on a file of this
-        # name. The lock goes with the descriptor, flock(2), so that a dead owner loses it.
+        # Keep the file: after its removal two processes could each lock a file of this name. The
+        # lock belongs to the descriptor, flock(2), so a dead owner releases it.
         os.close(descriptor)
 
 
 @contextmanager
 def wait_lock(path: Path) -> Iterator[None]:
-    """The lock of a file, waited for; of threads and processes alike. Raises OSError."""
+    """Wait for the lock of a file and hold it, against threads and processes. Raises OSError."""
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -263,7 +261,7 @@ def wait_lock(path: Path) -> Iterator[None]:
 
 
 def for_each(work: Callable[[A], B], items: Sequence[A]) -> list[B]:
-    """`work` done for every item, its answers in the order of the items.
+    """Apply `work` to every item, several in parallel, and return the results in order.
 
     Of many items several are worked on at once: a disk makes a group of files durable in the time
     that it takes for one. `work` must not depend on the order. The first error ends it.
@@ -284,27 +282,27 @@ def for_each(work: Callable[[A], B], items: Sequence[A]) -> list[B]:
 
 
 def now() -> datetime:
-    """The time of day in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 def timestamp() -> str:
-    """The time of day as RFC 3339 in UTC with microseconds."""
+    """Return the current time as RFC 3339 in UTC with microseconds."""
     return now().isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def monotonic() -> float:
-    """Seconds that only ever grow."""
+    """Return the monotonic clock in seconds."""
     return time.monotonic()
 
 
 def random_bytes(count: int) -> bytes:
-    """So many bytes that nobody can guess, such as a key."""
+    """Return unpredictable random bytes, for example for a key."""
     return os.urandom(count)
 
 
 def new_id() -> str:
-    """A fresh UUIDv7 (RFC 9562, section 5.7): 48 bits of milliseconds, 74 random ones.
+    """Create a UUIDv7 (RFC 9562, section 5.7): 48 bits of milliseconds, 74 random bits.
 
     Made here since a library for it, with what it imports, costs 50 ms at every start.
     """

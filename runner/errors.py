@@ -1,4 +1,4 @@
-"""The one error root and the exit codes."""
+"""The base class of all errors, and the exit codes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the process says to its caller; where several hold, see `worst`."""
+    """The exit codes of the process; `worst` chooses among several."""
 
     OK = 0
     FAILED = 1
@@ -35,7 +35,7 @@ _GRAVEST_FIRST = (
 
 
 def worst(codes: set[ExitCode]) -> ExitCode:
-    """The one exit code that stands for several; `OK` for none."""
+    """Return the most severe of several exit codes; `OK` for none."""
     return next((code for code in _GRAVEST_FIRST if code in codes), ExitCode.OK)
 
 
@@ -81,14 +81,14 @@ class DiskFullError(MachineError):
 
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 _ROOM = 1 << 20
-"""Bytes; with less a disk counts as full."""
+"""Bytes; with less free space a disk counts as full."""
 _DENIED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS))
 _IN_THE_WAY = frozenset((errno.ENOTDIR, errno.EISDIR, errno.EEXIST))
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN))
 
 
 def refusal_of(error: OSError) -> RunnerError | None:
-    """The error for what the system would not do, whoever asked; None where asking was a bug.
+    """Return the RunnerError for an OSError of the environment, or None if it is a bug.
 
     What is to be set right is USAGE; where the machine failed meanwhile it is CONFLICT, as where a
     command could not be started: nothing of the plan is wrong, and running again goes on.
@@ -121,7 +121,7 @@ def refusal_of(error: OSError) -> RunnerError | None:
 
 
 def _find_full_folder() -> str:
-    """Which of the folders that the house writes into has no room; empty where all have.
+    """Return a full folder among those that the runner writes to; empty if all have space.
 
     An error of a file that is written through a buffer does not name it.
     """
@@ -131,14 +131,14 @@ def _find_full_folder() -> str:
             disk = os.statvfs(folder)
         except OSError:
             continue
-        # a file system without a fixed number of inodes says 0 of 0: statvfs(3)
+        # a file system without a fixed number of inodes reports 0 of 0: statvfs(3)
         if disk.f_bavail * disk.f_frsize < _ROOM or (disk.f_files and not disk.f_ffree):
             return os.path.realpath(folder)
     return ""
 
 
 def _mount_of(path: str) -> str:
-    """Where the file system of a path is mounted; empty where that is unknown."""
+    """Return the mount point of a path; empty if it is unknown."""
     at = os.path.realpath(path) if path else ""
     try:
         while at and not os.path.lexists(at):

@@ -1,4 +1,4 @@
-"""`dataclass` of the standard library, whose methods are written when they are first called.
+"""A `dataclass` decorator that generates the methods when they are first called.
 
 A start loads hundreds of nouns, makes few of them and prints or compares fewer still, and
 `dataclasses` compiles six functions for each: two fifths of a short run's own time. Here the
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(kind: type | None = None, /, *, frozen: bool = False, slots: bool = False) -> Any:
-        """The class with its fields; also as `@dataclass(frozen=True, slots=True)`."""
+        """Make a class a dataclass; also usable as `@dataclass(frozen=True, slots=True)`."""
         if kind is None:
             return lambda named: _finish(named, frozen=frozen, slots=slots)
         return _finish(kind, frozen=frozen, slots=slots)
@@ -61,7 +61,7 @@ def _finish(kind: Any, *, frozen: bool, slots: bool) -> Any:
 
 
 def _with_fields(kind: Any, *, slots: bool) -> Any:
-    """The class with its slots and all that tells its fields, without a method."""
+    """Return the class with its slots and fields, without generated methods."""
     if slots and "__seldom__" in vars(kind):
         return _with_one_slot(_collect(kind))
     return _collect_later(kind, slots=slots) if _is_plain(kind) else _collect(kind, slots=slots)
@@ -73,12 +73,12 @@ _OF_THE_CLASS = ("ClassVar", "typing.ClassVar")
 
 
 def _collect(kind: Any, *, slots: bool = False) -> Any:
-    """The class as the standard library makes it, without a method of its own."""
+    """Return the class as `dataclass` makes it, without generated methods."""
     return dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(kind)
 
 
 def _is_plain(kind: Any) -> bool:
-    """Whether the names of the fields are all that a class needs: none comes from another one."""
+    """Return whether a class's fields can be collected from its own annotations alone."""
     if "__slots__" in vars(kind) or any(_COLLECTED[0] in vars(one) for one in kind.__mro__[1:]):
         return False
     return all(
@@ -90,7 +90,7 @@ def _is_plain(kind: Any) -> bool:
 
 
 def _collect_later(kind: Any, *, slots: bool) -> Any:
-    """The class with its slots and defaults; its fields are collected when one looks at them."""
+    """Return the class with slots and defaults; its fields are collected on first access."""
     annotations = vars(kind).get("__annotations__", {})
     names = [name for name, one in annotations.items() if not one.startswith(_OF_THE_CLASS)]
     usual = {name: vars(kind)[name] for name in annotations if name in vars(kind)}
@@ -118,7 +118,7 @@ def _collect_later(kind: Any, *, slots: bool) -> Any:
 
 
 class _Uncollected:
-    """What is known of a class once its fields are collected, and collects them."""
+    """The fields of a class, collected on first use."""
 
     __slots__ = ("_collect", "_kind", "_name")
 
@@ -131,7 +131,7 @@ class _Uncollected:
 
 
 def _slotted(kind: Any, names: list[str]) -> Any:
-    """The class with a slot for each of these fields."""
+    """Return the class with slots for these fields."""
     inherited = {
         name
         for base in kind.__mro__[1:-1]
@@ -150,7 +150,7 @@ def _slotted(kind: Any, names: list[str]) -> Any:
 
 
 def _stand_in(kind: type, name: str, write: Callable[[], Any]) -> None:
-    """Gives a class what writes the true method at its first call, and calls it."""
+    """Give a class a method that writes the real one at its first call and calls it."""
 
     def first(*given: Any, **named: Any) -> Any:
         true = write()
@@ -163,7 +163,7 @@ def _stand_in(kind: type, name: str, write: Callable[[], Any]) -> None:
 
 
 def _twin(kind: Any, **asked: bool) -> Any:
-    """A class of the same fields that has of the standard library's methods the one asked for."""
+    """Return a class of equal fields with only the requested generated methods."""
     body: dict[str, Any] = {one.name: one for one in fields(kind)}
     body["__annotations__"] = {name: one.type for name, one in body.items()}
     body |= {"__module__": kind.__module__, "__doc__": ""}
@@ -172,7 +172,7 @@ def _twin(kind: Any, **asked: bool) -> Any:
 
 
 def _init(kind: Any, *, frozen: bool) -> Any:
-    """`__init__` alone: for a frozen class the standard library would write two more with it."""
+    """Create only `__init__`; for a frozen class dataclass would create two more methods."""
     known: dict[str, Any] = {"put": object.__setattr__, "NOT_GIVEN": _NOT_GIVEN}
     given, lines = ["self"], ["pass"]
     seldom = getattr(kind, "__seldom__", ())
@@ -212,7 +212,7 @@ def _default(one: Field[Any], known: dict[str, Any]) -> tuple[str, str]:
 
 
 def _with_one_slot(kind: Any) -> Any:
-    """The class with a slot for each field but those of `__seldom__`, which share one.
+    """Return the class with slots, where the `__seldom__` fields share one.
 
     An object of 36 slots takes 328 bytes; of a long plan's tasks most say a third of that.
     """
@@ -249,18 +249,18 @@ class _Seldom:
 
 
 def other_than_usual(noun: Any) -> dict[str, object]:
-    """Of the fields that share a slot those that stand there: the others have their default."""
+    """Return the fields in the shared slot that differ from their defaults."""
     names, *values = noun.__rest__ or ((),)
     return dict(zip(names, values, strict=True))
 
 
 class _Differing:
-    """Of the values of such fields those that differ from the usual ones, behind their names."""
+    """The values of such fields that differ from the defaults, with their names."""
 
     def __init__(self, names: tuple[str, ...], usual: list[object]) -> None:
         self._names, self._usual = names, usual
         self._shapes: dict[tuple[str, ...], tuple[str, ...]] = {}
-        """One tuple for the same names: there are few kinds of tasks in a plan."""
+        """One tuple for equal names: a plan has few kinds of tasks."""
 
     def __call__(self, *values: object) -> tuple[object, ...]:
         differing = [
@@ -274,7 +274,7 @@ class _Differing:
 
 
 def _freeze(kind: Any) -> None:
-    """As `frozen` of the standard library: neither a field, nor anything of this very class."""
+    """Make the class frozen as the standard library does: fields and own instances."""
 
     def refuse_to_set(self: object, name: str, value: object) -> None:
         if type(self) is kind or name in kind.__dataclass_fields__:
@@ -290,7 +290,7 @@ def _freeze(kind: Any) -> None:
 
 
 def _state(self: Any) -> list[object]:
-    """What `copy` takes of a frozen noun."""
+    """Return the field values for `copy` and `pickle` of a frozen object."""
     return [getattr(self, one.name) for one in fields(self)]
 
 

@@ -1,4 +1,4 @@
-"""Modules that are loaded when something of them is first used.
+"""Import modules when one of their attributes is first used.
 
 What answers at once may not load what it does not need. The type checker and the check of the
 floors read a plain import; at run time a stand-in takes its place:
@@ -46,7 +46,7 @@ class LazyModule:
         delattr(self._load(), name)
 
     def _load(self) -> Any:
-        # Two threads may both load it: the second gets the same module, and puts it here again.
+        # Two threads may both load it: the second gets the same module and stores it again.
         if self._true is None:
             object.__setattr__(self, "_true", import_module(self._name))
         return self._true
@@ -56,12 +56,12 @@ class LazyModule:
 
 
 def lazy_module(name: str) -> LazyModule:
-    """The module of this full name, loaded at its first use."""
+    """Return a module that is imported on first use."""
     return LazyModule(name)
 
 
 def name_package(name: str, *parts: str) -> None:
-    """Have modules of a package be imported without the package's own start, which may load all.
+    """Import modules of a package without running its `__init__`, which may load everything.
 
     The package is there for the import system. What is asked of it is looked for in `parts`, some
     of its modules; for what they do not have its start runs. Raises ImportError where it is not
@@ -91,7 +91,7 @@ def name_package(name: str, *parts: str) -> None:
 
 @contextmanager
 def put_off(*names: str) -> Iterator[None]:
-    """Whoever imports one of these meanwhile gets what loads it when something of it is used.
+    """Replace these modules by lazy ones during the block, which load at their first use.
 
     For foreign modules that import what they do not use for us. What is loaded already stays.
     """

@@ -1,4 +1,4 @@
-"""Patterns that are compiled when something is first looked for with them.
+"""Compile regular expressions when they are first used.
 
 A start loads hundreds of modules that know hundreds of patterns, and looks for few of them:
 compiling all of them was a seventh of a short run's own time. `regex` says the pattern at the top
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
 
     def regex(expression: str | bytes, flags: int = 0) -> LazyPattern:
-        """The pattern of this expression, compiled at its first use."""
+        """Return a pattern that is compiled on first use."""
         return LazyPattern(expression, flags)
 
 
@@ -31,8 +31,8 @@ class LazyPattern:
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        # Only asked for what the instance does not have: afterwards each method is found as any
-        # attribute is. Two threads may both compile it, and put the same here.
+        # Called only for attributes that the instance lacks: later lookups are normal. Two threads
+        # may both compile it and store the same methods.
         if name.startswith("__"):  # `copy` and `pickle` ask for what a pattern does not have
             raise AttributeError(name)
         true: Any = re.compile(self.pattern, self._flags)

@@ -1,4 +1,4 @@
-"""The project a command works on: where it is, what holds for it, and what is known of it."""
+"""The project of a command: its folder, settings and cached facts."""
 
 from __future__ import annotations
 
@@ -76,16 +76,16 @@ IGNORE = f"{BUILD}/.gitignore"
 PATTERNS = "PATTERN_INDEX.md"
 
 _CONTINUED = ("merge", "rebase", "cherry-pick", "revert")
-"""What git goes on with by `--continue`."""
+"""Operations that git continues with `--continue`."""
 _LARGE = 1_000_000
-"""Bytes of a plan from which on its copies are worth being given back at once."""
+"""Bytes of a plan from which on the memory of its copies is released immediately."""
 
 
 _ORIGIN = regex(
     r'^[ \t]*\[remote "origin"\][^\[]*?^[ \t]*url\s*=[^\n]*?(?P<name>[^\s/:"\\]+)/*"?\s*$',
     re.MULTILINE,
 )
-"""The last part of the address in a clone's configuration (git-config(1))."""
+"""Last part of the address in a clone's configuration (git-config(1))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Reading:
     problems: tuple[Problem, ...]
 
     def let_text_go(self) -> None:
-        """Forget the bytes: a run that has begun asks what the file holds then, not before."""
+        """Drop the bytes of the plan to save memory."""
         object.__setattr__(self, "data", b"")  # frozen, but for this
 
 
@@ -124,7 +124,7 @@ class Project:
         *,
         plan_needed: bool = True,
     ) -> Self:
-        """The project that holds `start`. Raises RunnerError: no git, no plan, bad settings."""
+        """Open the project that contains `start`. Raises RunnerError: no git, plan or settings."""
         flags = dict(flags or {})
         folders = find_git(start)
         if folders is None:
@@ -146,7 +146,7 @@ class Project:
 
     @property
     def settings(self) -> Settings:
-        """What holds for this run."""
+        """Settings of this run."""
         return self.loaded.settings
 
     def open_repository(self) -> read.Repository:
@@ -163,7 +163,7 @@ class Project:
 
     @cached_property
     def name(self) -> str:
-        """What it is called outside of this machine: as its remote, wherever it was cloned to.
+        """Name of the project by its remote, whatever its local folder is called.
 
         The folder's name where there is no `origin`, and behind it for a project within.
         """
@@ -204,7 +204,7 @@ class Project:
 
     @cached_property
     def held_out(self) -> site.HeldOutFolders:
-        """Where the plan's held-out files lie; nothing is created."""
+        """Folders of the plan's held-out files; they need not exist."""
         named = self.settings.proof.held_out_dir
         path = f"{self.inside}/{self.plan_path}".lstrip("/")
         chosen = expand_home(named) if named else None
@@ -249,23 +249,23 @@ class Project:
 
     @property
     def journal_path(self) -> Path:
-        """Where the journal is, or will be."""
+        """Path of the journal, which need not exist."""
         return self.root / JOURNAL
 
     def head(self) -> Head:
-        """What HEAD says now."""
+        """Return the current HEAD."""
         return read_head(self.root)
 
     def state(self) -> RunState:
-        """The journal, folded; a journal that does not exist is an empty one."""
-        # Taken before the reading: what is appended meanwhile makes another mark, and is read then.
+        """Return the state of the journal; empty if it does not exist."""
+        # Taken before reading: later appends change the mark and are read next time.
         mark = self._journal_mark()
         if self._state is None or mark is None or self._state[0] != mark:
             self._state = (mark, load_state(self.journal_path, self.cache))
         return self._state[1]
 
     def _journal_mark(self) -> tuple[int, ...] | None:
-        """Tells one reading of the journal from the next: it only grows, or is another file."""
+        """Return values that differ if the journal has grown or been replaced; None without one."""
         try:
             found = self.journal_path.stat()
         except OSError:
@@ -273,7 +273,7 @@ class Project:
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
     def outline(self) -> Outline:
-        """The plan's statuses and dependencies, from the cache where it was seen before."""
+        """Return the plan's outline, cached if the plan is unchanged."""
         data = self.plan_bytes
         if self._outline is None or self._outline[0] != data:
             prefixes = self.settings.build.id_prefixes
@@ -282,11 +282,11 @@ class Project:
         return self._outline[1]
 
     def let_outline_go(self) -> None:
-        """Forget the outline: the whole plan is read next, and both need not be in memory."""
+        """Drop the outline to save memory before the whole plan is read."""
         self._outline = None
 
     def statuses_in(self, data: bytes) -> dict[str, Status]:
-        """What another text of the plan, such as a committed one, says of its tasks."""
+        """Return the task statuses in another text of the plan, such as a committed one."""
         found: dict[str, Status] = {}
         named = (data, self.plan_path, self.cache, self.settings.build.id_prefixes)
         for task in cache.iterate_tasks(*named):
@@ -300,7 +300,7 @@ class Project:
         return older_text.PlanFile(self.plan_path, self.statuses_in, prefixes)
 
     def plan(self, data: bytes) -> Plan:
-        """The whole plan in these bytes, with its problems; nothing is raised for them."""
+        """Parse the plan in these bytes; problems are returned, not raised."""
         digest = digest_of(data)  # the text itself may be megabytes
         if self._plan is None or self._plan[0] != digest:
             prefixes = self.settings.build.id_prefixes
@@ -309,25 +309,25 @@ class Project:
         return self._plan[1]
 
     def with_literals(self, plan: Plan) -> Plan:
-        """The plan, with every path that is a file here taken as it stands."""
+        """Return the plan with paths of existing files taken literally."""
         return document.with_literals(plan, self._is_file)
 
     def _is_file(self, path: str) -> bool:
-        """Whether a path that looks like a glob is a file: of the tree, the map or HEAD."""
+        """Return whether a glob-like path is a file in the tree, the map or HEAD."""
         if path not in self._files:
             self._files[path] = (self.root / path).is_file() or (
-                # Signs that no file name of a framework has: rather a glob than a look at git.
+                # Characters that no framework's file names have: rather a glob than asking git.
                 not set("*?") & set(path) and (path in self._map_rows or self._is_committed(path))
             )
         return self._files[path]
 
     def without_secrets(self, text: str) -> str:
-        """What a person says, without secrets: neither one that looks like it nor a declared one.
+        """Redact likely and declared secrets in a person's text.
 
         It is committed with the journal, and the next attempt reads it.
         """
         names = set(self.settings.sandbox.secrets or ())
-        # Only such a plan can require one, and has to be read for it.
+        # Only such a plan can require one and must be parsed for it.
         if self.has_plan and b"secret" in self.plan_bytes.lower():
             for task in self.plan(self.plan_bytes).tasks:
                 names.update(need.name for need in task.requires if need.kind == "secret")
@@ -355,7 +355,7 @@ class Project:
             return bool(commit) and path in repository.tree_entries(commit, [path])
 
     def find_program(self, name: str) -> Path | None:
-        """The program that a command of this project would start by this name."""
+        """Return the program that this project's commands start by a name, or None."""
         return tools.which(name, self._command_environment)
 
     @cached_property
@@ -365,12 +365,12 @@ class Project:
         )
 
     def check(self) -> Reading:
-        """The plan, its graph, and every problem of the file and of the graph together."""
+        """Parse and check the plan; return it with its graph and all problems."""
         data = self.plan_bytes
         return self.check_text(data, self.plan(data))
 
     def check_text(self, data: bytes, plan: Plan) -> Reading:
-        """The same of a text that may not be written yet, and the plan that was read in it."""
+        """Check a plan's text that may not be written yet; `plan` is the parsed text."""
         places = spans.Spans(data, plan.path)
         found = checks.check_plan(
             plan.tasks,
@@ -386,14 +386,14 @@ class Project:
         return Reading(data, plan, graph.TaskGraph.of(plan.tasks), tuple(problems))
 
     def _is_agent(self, task: Task) -> bool:
-        """Whether an agent or a model builds a task."""
+        """Return whether an agent or a model implements a task."""
         settings = self.settings
         named = task.implementer or settings.build.implementer or settings.agent.command
         return bool(named and implementer_registry.agent_of(task, settings))
 
 
 def _require_one_line(root: Path) -> None:
-    """A scratch tree names the objects it borrows in a file of lines (gitrepository-layout(5))."""
+    """Raise RunnerError for a line break in the path (gitrepository-layout(5))."""
     if not {"\n", "\r"}.isdisjoint(str(root)):
         raise RunnerError(
             "the path of the repository contains a newline",
@@ -403,7 +403,7 @@ def _require_one_line(root: Path) -> None:
 
 
 def _project_of(plan: Path, folders: Folders) -> Path:
-    """The project folder of a plan that was named."""
+    """Return the project folder of a named plan. Raises RunnerError."""
     plan = plan.resolve()
     if not plan.is_file():
         raise RunnerError("plan not found", where=str(plan), hint="runner init")
@@ -418,12 +418,12 @@ def _folder_of(plan: Path) -> Path:
 
 
 def find_journal(clone: Path, plan: str) -> Path:
-    """Where the journal is, or will be, of the plan at a path in a clone; empty: at its top."""
+    """Return the journal path of a plan in a clone; an empty `plan` is at its top."""
     return (_folder_of(clone / plan) if plan else clone) / JOURNAL
 
 
 def _root_with_plan(start: Path, folders: Folders, environ: Mapping[str, str]) -> Path:
-    """The nearest folder with a plan; the repository's top where settings name another one."""
+    """Return the nearest folder with a plan, or the repository's top if settings name a plan."""
     try:
         return find_project(start)
     except RunnerError:

@@ -48,5 +48,5 @@ def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """What Sphinx calls first."""
+    """Register the hooks of this site with Sphinx."""
     app.connect("source-read", add_contents)

@@ -1,4 +1,4 @@
-"""Wake the bridge that serves a repository: its forge has news.
+"""Wake the bridge of a repository when its forge reports an event.
 
 A file is the only signal; the bridge asks the forge itself what the news is.
 """
@@ -20,13 +20,13 @@ _NAME = "wake"
 
 
 def find_bridge_folder(places: Places, repository: str) -> Path:
-    """Where a bridge keeps the clones of a repository's issues."""
+    """Return the folder in which a bridge keeps the clones of a repository's issues."""
     return places.state / "bridge" / repository.replace("/", "+").casefold()
 
 
 def wake_bridge(places: Places, repository: str) -> bool:
-    """Have it look now; False where none ever served such a repository here."""
-    # The name is a stranger's word, and becomes a folder's.
+    """Wake the bridge of this repository; False if none ever served it here."""
+    # The name is untrusted and becomes a folder name.
     if not _REPOSITORY.fullmatch(repository):
         return False
     folder = find_bridge_folder(places, repository)
@@ -39,7 +39,7 @@ def wake_bridge(places: Places, repository: str) -> bool:
 def take_wake(folder: Path) -> bool:
     """Return whether the bridge was woken since the last call."""
     try:
-        # Gone before anybody looks: news that come in the middle of a look make it anew.
+        # Remove first: news that arrives during a check creates the file again.
         (folder / _NAME).unlink()
     except OSError:
         return False

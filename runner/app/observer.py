@@ -1,4 +1,4 @@
-"""Who follows a use case: it tells them what happens, and they show it as they like."""
+"""The observer of a use case: receives events and shows them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
 
 
 class Observer(Protocol):
-    """What a person's terminal, a page or a test hears of a run while it goes on.
+    """The interface that receives a run's events: a terminal, a page or a test.
 
     Whoever is asked something is another one: `runner.run.review.Asker`.
     """
 
     def hear(self, record: Record, state: RunState) -> None:
-        """An event, as the journal has it, and what is known after it."""
+        """Handle a journal event and the state after it."""
 
     def say(self, text: str) -> None:
-        """Something about the whole that a person is to know."""
+        """Show a message about the run as a whole."""
 
     def progress(self, task: str, lines: str) -> None:
-        """The next output lines of a task's command; called by any thread."""
+        """Show the next output lines of a task's command; called from any thread."""
 
     def announce(self, text: str) -> None:
-        """What a signal's handler says: it must take no lock and use no buffer."""
+        """Show a message from a signal handler, without locks or buffers."""
 
     def expect(self, work: Callable[[], StatusWork]) -> None:
-        """What the run is about and how long it took before, for who counts or estimates."""
+        """Receive the tasks of the run and their past durations for counts and estimates."""
 
     def close(self) -> None:
-        """Nothing runs any more: what is shown while something does may go."""
+        """Remove the progress display after everything has ended."""
 
 
 class Silent(Observer):

@@ -1,1 +1,1 @@
-"""What a person types: one module a family, imported when it is called."""
+"""The commands: one module a family, imported when it is called."""

@@ -1,4 +1,4 @@
-"""`runner approve`, `reject`, `edit`, `retry`: a person's word on what waits, given any time.
+"""`runner approve`, `reject`, `edit`, `retry`: answer what waits, at any time.
 
 And to a run that goes on, here or on another machine: `runner cancel` and `runner team lease`.
 """
@@ -86,7 +86,7 @@ def _approve(project: Project, asked: Approve) -> ExitCode:
 
 
 def _say_next(project: Project) -> None:
-    """What builds what was answered: another run would be refused while one goes on."""
+    """Print the command that builds the answered work; an active run must end first."""
     lives = RunLock(project.root / BUILD).holder() is not None
     print("next: runner" + (", after the active run ends" if lives else ""))
 
@@ -102,7 +102,7 @@ def _retry(project: Project, ids: tuple[str, ...], environ: Mapping[str, str]) -
 
 
 def _tell(one: Answered) -> None:
-    """One answer as soon as it is written down."""
+    """Print one answer as soon as it is recorded."""
     print(answers.describe_answer(one))
 
 
@@ -120,11 +120,11 @@ class _TerminalEditor:
     environ: Mapping[str, str]
 
     def edit(self, path: str, content: bytes) -> bytes:
-        """What they leave."""
+        """Open the content in the person's editor and return the result."""
         return terminal_review.edit_content(path, content, self.environ)
 
     def try_again(self, findings: tuple[Finding, ...]) -> bool:
-        """Whether they go on, which they are asked at a terminal."""
+        """Return whether the user wants to edit again. Raises RunnerError without a terminal."""
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise RunnerError(
                 f"the edited file contains a secret: {terminal_review.REFUSED}",

@@ -1,4 +1,4 @@
-"""`runner change`, `impact`, `ownership`: what is asked anew, and whom a change reaches."""
+"""`runner change`, `impact`, `ownership`: change a specification, show what it affects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ else:
 
 
 def execute_change(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Preview, ask, record. While a run goes on it is refused: its lock is held."""
+    """Preview the change, ask for confirmation and record it; refused while a run is active."""
     project = Project.open(Path.cwd(), environ)
     ids, text = _parse_words(project, given.words)
     seen = transaction.change(project, transaction.ChangeRequest(ids, text, dry_run=True))
@@ -61,7 +61,7 @@ def execute_change(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
 
 
 def _parse_words(project: Project, words: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """The tasks that are named first, and the text that follows."""
+    """Split words into the leading task IDs and the following text."""
     known = [task.id for task in project.outline().tasks]
     ids = [find_id(words[0], known)]
     rest = list(words[1:])
@@ -78,11 +78,11 @@ def _parse_words(project: Project, words: Sequence[str]) -> tuple[tuple[str, ...
 
 
 _CONTRACT = "contract:"
-"""What the id of an entry under Contracts begins with."""
+"""ID prefix of an entry under Contracts."""
 
 
 def execute_impact(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Answer. Raises RunnerError for a path, revision or task that there is not."""
+    """Print the impact. Raises RunnerError for an unknown path, revision or task."""
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     request = impact_question.ImpactRequest(
         paths=tuple(impact_question.inside(project, typed) for typed in given.paths),
@@ -134,7 +134,7 @@ def _show(found: Impact, *, github: bool) -> None:
 
 
 def _tell_ran(ran: Reproven) -> None:
-    """How it ended, as soon as it did; what it printed only where it failed."""
+    """Print the result of a test as soon as it ends; its output only if it failed."""
     print(
         f"{display(ran.task)}  {display(ran.contract)}  {ran.ending}", file=sys.stderr, flush=True
     )
@@ -146,7 +146,7 @@ def _tell_ran(ran: Reproven) -> None:
 
 
 def execute_ownership(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Do it. Raises RunnerError for a path outside, and where the map cannot be read."""
+    """Run `ownership`. Raises RunnerError for a path outside the project, or a bad map."""
     if given.write and given.verb != "propose":
         raise RunnerError("--write needs `propose`", hint="runner plan ownership propose --write")
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
@@ -172,6 +172,6 @@ def execute_ownership(given: argparse.Namespace, environ: Mapping[str, str]) -> 
 
 
 def _remark(remarks: Iterable[str], *, as_json: bool) -> None:
-    """What stands beside the lines: on standard error."""
+    """Print remarks to standard error."""
     for line in () if as_json else remarks:
         print(line, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`runner help completion SHELL`: a script that completes commands, flags and ids in a shell.
+"""`runner help completion SHELL`: print a shell's completion script.
 
 The script knows commands and flags by itself; it asks the runner for ids alone, with `runner
 help completion ids`, which looks at the plan's headings and nothing else.
@@ -33,10 +33,10 @@ _HEADING_OR_FENCE = re.compile(
     r"|#{2,6}[ \t]+(?P<text>.*))",
     re.MULTILINE,
 )
-"""A fenced block whole, so that nothing in it is taken for a heading; else a heading."""
+"""A whole fenced block, so that nothing in it counts as a heading; else a heading."""
 _SHELLS = ("bash", "zsh", "fish")
 _GLANCE = 200
-"""Letters below a heading in which its Status is looked for."""
+"""Characters after a heading that are searched for its Status."""
 _FILES, _IDS = {"FILE", "PATH"}, {"ID", "TASK", "ID|FILE"}
 _HELP = flag("--help", "show this help message and exit", "-h")
 _KNOWN = {
@@ -44,7 +44,7 @@ _KNOWN = {
     "shell": _SHELLS,
     "command": (*TOP, *TOPICS),
 }
-"""Values of fields that take others, too: a status is read in any case."""
+"""Known values of fields that also accept others: a status is case-insensitive."""
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -59,7 +59,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _ids(environ: Mapping[str, str]) -> list[str]:
-    """The ids of the plan's headings; none where there is no plan: a shell shows no mistakes here.
+    """Return the task IDs in the plan's headings for shell completion; empty without a plan.
 
     A glance at the headings, not a reading of the plan: a person who presses a key waits for it.
     """
@@ -81,7 +81,7 @@ def _ids(environ: Mapping[str, str]) -> list[str]:
 
 
 def _commands() -> list[KnownCommand]:
-    """Every command that help lists, those below it, and the words that lead there."""
+    """Return all commands shown in help, with their subcommands and prefixes."""
     found: dict[str, KnownCommand] = {}
     table = all_operations()
     for one in (one for name in TOP for one in (table[name], *children(name))):
@@ -101,7 +101,7 @@ def _describe_group(words: list[str]) -> KnownCommand:
 
 
 def _describe_command(operation: Operation) -> KnownCommand:
-    """What a command takes itself."""
+    """Return the flags and words that a command takes."""
     options = [one for one in operation.fields if one.flags and one.shown]
     flags = tuple(
         shell_completion.Flag(name, one.help, _takes(one), _choices(one))

@@ -1,4 +1,4 @@
-"""What a person decided or made, taken in: `runner plan decide` and `pattern`, `adopt`, `waive`."""
+"""`runner plan decide`, `plan pattern`, `adopt`, `waive`: record a person's decisions and work."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def execute_decide(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
 
 
 def execute_pattern(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Do it. Raises RunnerError for what cannot become a pattern, and where there is no index."""
+    """Run `pattern`. Raises RunnerError for an invalid pattern or a missing index."""
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     record, as_json = decision_record, given.json
     if given.verb == "accept":

@@ -1,4 +1,4 @@
-"""`runner init` and `runner demo`: a small working plan, yours to change, or built at once."""
+"""`runner init` and `runner demo`: write the starter plan, or build it in a new repository."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def execute_demo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     print(_BEFORE, end="", flush=True)
     os.chdir(folder)
     alone = {**environ, "RUNNER_GIT_PUBLISH": "none"}  # it has no remote, whatever others have
-    # one after the other, so that the output is the same every time
+    # sequentially, so that the output is always the same
     code = run.run_words(("--jobs", "1", "--review", "off"), alone)
     if code is not ExitCode.REGRESSION:
         return code

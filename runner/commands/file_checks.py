@@ -1,4 +1,4 @@
-"""Single files, looked through: `runner pipeline sast-scan`, `secret-scan` and `secrets`.
+"""`runner pipeline sast-scan`, `secret-scan`, `secrets`: check single files.
 
 Static analysis and its history; what looks like a secret, and what a person lets pass.
 `pipeline parallel` runs one command for several tasks and keeps the output of each.
@@ -47,7 +47,7 @@ else:
 
 
 def scan_code(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Analyse files; what is found never blocks."""
+    """Analyse files; findings never block."""
     workplace = Workplace.of(Path.cwd(), environ)
     sarif, files = _output_and_files(given.sarif, given.files)
     if not files:
@@ -131,7 +131,7 @@ def _write(sarif: str, target: str) -> None:
 
 
 def allow_secret(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Let one value pass. Raises RunnerError for what cannot be allowed."""
+    """Allow one secret value. Raises RunnerError for a value that cannot be allowed."""
     workplace = secret_findings.open_allow_list(Path.cwd(), environ)
     read_value = partial(_read_value, given.value_from) if given.value_from else None
     asked = secret_findings.Allow(given.reason, given.place or "", read_value, given.expires)
@@ -145,7 +145,7 @@ def allow_secret(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
 
 
 def _read_value(name: str) -> str:
-    """A value that is never an argument: arguments are seen by every process."""
+    """Read a value from a file or the input; arguments are visible to other processes."""
     if name == STANDARD_INPUT and sys.stdin.isatty():
         return getpass.getpass("value: ")
     content = require_named(name, read_input)
@@ -245,7 +245,7 @@ def execute_parallel(given: argparse.Namespace, environ: Mapping[str, str]) -> E
 
 
 def _quiet(_came: TaskExit) -> None:
-    """Say nothing while it runs: the document says all."""
+    """Print nothing during the scan; the document has all results."""
 
 
 def _say(came: TaskExit) -> None:
@@ -253,13 +253,13 @@ def _say(came: TaskExit) -> None:
 
 
 def _tell_unreadable(found: Iterable[Unreadable]) -> None:
-    """Say on standard error what could not be looked at."""
+    """Print the files that could not be read to standard error."""
     for one in found:
         print(f"runner: {one.path}: {one.message}\nhint: {one.hint}", file=sys.stderr)
 
 
 def _output_and_files(option: str | None, files: list[str]) -> tuple[str | None, list[str]]:
-    """`--sarif` takes a name that ends in .sarif; any other name after it is a file to look at.
+    """Return the `--sarif` target and the files; a name without `.sarif` is an input file.
 
     So `--sarif app.py` never writes over app.py.
     """
@@ -269,7 +269,7 @@ def _output_and_files(option: str | None, files: list[str]) -> tuple[str | None,
 
 
 def _write_output(text: str, target: str) -> None:
-    """A document to standard output for `-`, else into a file, whole or not at all.
+    """Write a document to standard output for `-`, else atomically to a file.
 
     Raises RunnerError where the file cannot be written.
     """

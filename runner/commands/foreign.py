@@ -1,4 +1,4 @@
-"""`runner import` and `runner sync`: tasks out of another tool's file, and its marks back."""
+"""`runner import` and `runner sync`: import another tool's tasks, and mark proven ones there."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _import(given: argparse.Namespace, project: Project) -> ExitCode:
 
 
 def _draft(given: argparse.Namespace, project: Project, request: ImportRequest) -> ExitCode:
-    """Have what the list lacks drafted; where it lacks nothing, import it."""
+    """Draft the missing parts of an imported list; import it directly if nothing is missing."""
     if given.accept_done or given.dry_run:
         flag = "--accept-done" if given.accept_done else "--dry-run"
         raise RunnerError(
@@ -92,7 +92,7 @@ def _draft(given: argparse.Namespace, project: Project, request: ImportRequest) 
 
 
 def _ask_test(project: Project, count: int) -> str:
-    """The one question of an import: what proves the project's tasks; nothing for none."""
+    """Prompt for the command that tests the imported tasks; return an empty string for none."""
     found = repository_analysis.analyse(project).test_command
     known = f" (type `=` to use `{display(found)}`, which runs its tests)" if found else ""
     print(

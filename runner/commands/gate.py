@@ -1,4 +1,4 @@
-"""`runner gate`: what a pull request may break, run on what it is when it is merged.
+"""`runner gate`: run the tests that a pull request may break on its merge result.
 
 `runner pipeline check-coverage`: how much of a task's own lines its test contracts run.
 """
@@ -98,7 +98,7 @@ def _warn_of_uncommitted(repository: Repository, head: str) -> None:
 
 
 def _tell_ran(ran: Reproven) -> None:
-    """How it ended, as soon as it did; what it printed only where it failed."""
+    """Print the result of a test as soon as it ends; its output only if it failed."""
     who = "" if ran.task == TESTS else f"{display(ran.task)}  "
     line = f"{who}{display(ran.contract)}  {ran.ending}  {ran.seconds:.1f} s"
     print(redact(line), file=sys.stderr, flush=True)
@@ -108,7 +108,7 @@ def _tell_ran(ran: Reproven) -> None:
 
 
 def _write(given: argparse.Namespace, result: GateResult) -> None:
-    """The files that were asked for."""
+    """Write the requested report files."""
     makers = {
         "comment": gate_report.as_comment,
         "junit": gate_report.as_junit,
@@ -122,7 +122,7 @@ def _write(given: argparse.Namespace, result: GateResult) -> None:
 
 
 def _tell_github(environ: Mapping[str, str], result: GateResult) -> None:
-    """Annotations, the step's page and outputs, where this is a step of GitHub Actions."""
+    """Print annotations and write the step's page and outputs in GitHub Actions."""
     if environ.get("GITHUB_ACTIONS") != "true":
         return
     for line in gate_report.workflow_commands(result):
@@ -147,7 +147,7 @@ def _read_percent(text: str) -> float:
 
 
 def execute_check_coverage(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Look it up, or measure; then say it."""
+    """Look up or measure the coverage and print it."""
     project = open_with_gates(environ, {})
     again = type_again(given, "--trust")
     load_trusted_plan(project, trusted=given.trust, again=again)

@@ -1,4 +1,4 @@
-"""`runner help`: how the runner is used, on one screen; `--all` for everything."""
+"""`runner help`: show the common commands on one screen, or all with `--all`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _explain(topic: str, code: str | None) -> str:
-    """What docs/reference/messages.md says of one code, or of all."""
+    """Return the explanation of one code, or of all, from docs/reference/messages.md."""
     chapters = re.split(r"^## ", _PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     chapter = next(one for one in chapters if one.startswith(_CHAPTERS[topic]))
     _, *parts = re.split(r"^### ", chapter, flags=re.MULTILINE)
@@ -75,7 +75,7 @@ def _explain(topic: str, code: str | None) -> str:
 
 
 def _wrap(part: str) -> str:
-    """One code of the page: its name, and its paragraphs below."""
+    """Format one exit code of the help page: its name and indented paragraphs."""
     name, *paragraphs = (one for one in part.split("\n") if one)
     lines = (textwrap.fill(one, _WIDTH, break_long_words=False) for one in paragraphs)
     return "\n".join((name, *(textwrap.indent(one, "  ") for one in lines)))
@@ -128,7 +128,7 @@ def _name_extensions(environ: Mapping[str, str]) -> str:
 
 
 def _list_extensions(environ: Mapping[str, str]) -> Iterator[str]:
-    """Our extensions and those that the person named, each with what it lacks."""
+    """Yield built-in and configured extensions, each with its missing requirements."""
     yield "extensions:"
     rows = [(one, registry.find_missing(one)) for one in registry.OURS]
     lines = [
@@ -152,7 +152,7 @@ def _head() -> Iterator[str]:
 
 
 def _run_options() -> str:
-    """The options of `runner run`, as its own parser tells them."""
+    """Return the help text for the options of `runner run`."""
     parser = argparse.ArgumentParser(
         prog="runner run", formatter_class=argparse.RawDescriptionHelpFormatter, add_help=False
     )
@@ -166,7 +166,7 @@ def _exit_codes() -> Iterator[str]:
 
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Two columns, the first as wide as it must be."""
+    """Yield two aligned columns."""
     pairs = list(rows)
     width = max(len(left) for left, _ in pairs)
     yield from (f"  {left:<{width}}  {right}" for left, right in pairs)

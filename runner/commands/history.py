@@ -1,4 +1,4 @@
-"""What landed, and the way back: `runner replay`, `undo`, `blame`, `commit-by-task`, `write-log`.
+"""`runner replay`, `undo`, `blame`, `commit-by-task`, `write-log`: inspect and revert work.
 
 Replay and undo go back by a new commit, and replay proves what landed again.
 """
@@ -48,11 +48,11 @@ else:
 
 # --- back to what was -----------------------------------------------------------------
 _EVERY = 2.0
-"""Seconds between two lines of progress."""
+"""Seconds between two progress lines."""
 
 
 def execute_replay(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Go back, or verify. Raises RunnerError: exit 6 with the list on a conflict."""
+    """Restore or verify a task. Raises RunnerError: exit 6 with the list on a conflict."""
     if given.verify:
         return _verify(given, environ)
     project = Project.open(Path.cwd(), environ)
@@ -168,7 +168,7 @@ _SHORT_DIGEST = 12
 
 
 def record_write(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Note a write as it stands. Raises RunnerError for a file that is not there."""
+    """Record the current state of a file as a write. Raises RunnerError for a missing file."""
     change = staged_states.record_write(Workplace.of(Path.cwd(), environ), given.task, given.file)
     print(f"recorded: {change.action} {display_path(change.path)}", file=sys.stderr)
     return ExitCode.OK

@@ -1,4 +1,4 @@
-"""What runs left: `runner team artifacts` lists and stores it; `prune` removes what is old."""
+"""`runner team artifacts` and `prune`: list and store artifacts, remove old leftovers."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def push_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
 
 
 def execute_prune(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Tell, take away, count. Raises RunnerError while a run goes on here."""
+    """List leftovers, remove them and print the counts. Raises RunnerError during a run."""
     age = leftovers.parse_age(given.older_than)
     project = Project.open(Path.cwd(), environ)
 
@@ -147,5 +147,5 @@ def _summary(done: PruneRecord, *, dry_run: bool) -> str:
 
 
 def _size(amount: int) -> str:
-    """Whole kilobytes, and larger units where they are reached."""
+    """Return a size in whole kilobytes, or in larger units from a megabyte on."""
     return format_size(amount) if amount >= 1 << 20 else f"{-(-amount // 1024)} kB"

@@ -1,4 +1,4 @@
-"""What happened: `runner log` for a person; `runner stats` counts it."""
+"""`runner log` and `runner stats`: show events and statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show what there is, and run nothing: plan, graph, repository, machine and settings.
+"""Commands that only read: plan, graph, repository, machine and settings.
 
 `runner validate` has every mistake of the plan and of the files beside it at once; `graph` its
 tasks as Mermaid, DOT, plain text or a picture; `doctor` what this machine offers and what is
@@ -104,7 +104,7 @@ def execute_graph(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
 
 def _render_graph(seen: View, form: str, environ: Mapping[str, str]) -> str:
-    """The graph in a form; colours only where it goes to a terminal."""
+    """Render the graph as `dot`, `ascii`, `svg` or `mermaid`; colour only on a terminal."""
     statuses = {id_: known.status for id_, known in seen.states.items()}
     match form:
         case "dot":
@@ -137,7 +137,7 @@ def _describe_repository(given: argparse.Namespace, environ: Mapping[str, str]) 
 
 
 def execute_doctor(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Look at everything; exit 3 where something that is needed is missing."""
+    """Examine everything; exit 3 if a requirement is missing or wrong."""
     if given.repository:
         return _describe_repository(given, environ)
     signs = tuple(diagnostics.examine(Path.cwd(), environ, given.task_graph, remote=given.remote))
@@ -191,7 +191,7 @@ def _settings_text(given: argparse.Namespace, loaded: Loaded) -> str:
 
 
 def _format_value(value: object) -> str:
-    """A value as a person would write it; `—` where there is none."""
+    """Format a value for display; `—` if there is none."""
     match value:
         case None | "" | ():
             return "—"

@@ -1,4 +1,4 @@
-"""`runner show`, `why`, `evidence`, `plan`, `shell`: one task whole, and its own plan.
+"""`runner show`, `why`, `evidence`, `plan`, `shell`: commands about one task.
 
 Why it stands as it does, its implementer's brief, what its DONE rests on; how an agent means
 to build it, so that the next run builds it so.
@@ -44,7 +44,7 @@ else:
 
 
 def one_task(given: argparse.Namespace, environ: Mapping[str, str]) -> OneTask:
-    """The task of these flags. Raises RunnerError for an id that no task has."""
+    """Return the task in the flags. Raises RunnerError for an unknown ID."""
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     return task_inquiry.find_one_task(project, given.id)
 
@@ -64,7 +64,7 @@ def execute_show(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
 
 
 def execute_why(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Say why. Raises RunnerError for an id that no task has."""
+    """Print why a task has its status. Raises RunnerError for an unknown id."""
     from runner.app.inspect.causes import explain_cause
 
     if given.id is None:
@@ -111,7 +111,7 @@ def _show_brief(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
 
 
 def _format_sizes(brief: Brief) -> str:
-    """What each part costs, and the whole."""
+    """Return a table of the tokens of each part and in total."""
     rows = [(part.name, str(part.tokens)) for part in brief.parts]
     return table(("PART", "TOKENS"), [*rows, ("all", str(brief.tokens))])
 

@@ -1,4 +1,4 @@
-"""Where a command speaks: what it found, as a document or as lines, and a voice meanwhile.
+"""Print a command's result as JSON or as lines, and its progress meanwhile.
 
 And what a person is asked before something is done: whether commands may run, and yes or no.
 """
@@ -52,7 +52,7 @@ def say(
 
 @contextmanager
 def open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observer, Asker | None]]:
-    """Where somebody who works is heard, and a person at a terminal is asked."""
+    """Open a console for progress, with an asker if a person is at the terminal."""
     colour = console.wants_colour(sys.stderr, project.environ)
     level = console.QUIET if is_quiet else console.NORMAL
     with console.Console(level=level, colour=colour) as voice:
@@ -63,7 +63,7 @@ def open_console(project: Project, *, is_quiet: bool) -> Iterator[tuple[Observer
 
 
 def tell(line: str) -> None:
-    """Say something beside the result."""
+    """Print a line to standard error."""
     print(display(line), file=sys.stderr, flush=True)
 
 
@@ -75,7 +75,7 @@ def type_again(given: argparse.Namespace, flag: str) -> str:
 
 
 def confirm(question: str, environ: Mapping[str, str], *, yes: bool, again: str) -> bool:
-    """Whether a person says yes: by flag, or asked at the terminal.
+    """Return whether the user confirms, by flag or prompt. Raises RunnerError (exit 3).
 
     Without a terminal that is exit 3, and `again` is what to type.
     """
@@ -119,12 +119,12 @@ def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> 
 
 
 def load_trusted_plan(project: Project, *, trusted: bool, again: str) -> Reading:
-    """The sound plan, where a person lets its commands run. Raises RunnerError otherwise."""
+    """Return the valid plan if its commands are trusted. Raises RunnerError otherwise."""
     reading = validation.check_sound(project)
     ask_trust(project, reading.plan, trusted=trusted, again=again)
     return reading
 
 
 def read_input(most: int) -> bytes:
-    """At most so many bytes of standard input."""
+    """Read at most `most` bytes from standard input."""
     return sys.stdin.buffer.read(most)

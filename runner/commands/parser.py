@@ -1,4 +1,4 @@
-"""A command line's parser, made from an operation of the table."""
+"""Build the argument parser of a command from its operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`runner review`: everything that waits for a person, numbered, and one of it whole.
+"""`runner review`: list everything that waits for a person, or show one item.
 
 `runner draft`: a wish becomes tasks; and what a person says to a draft that waits.
 """
@@ -115,7 +115,7 @@ def _review(
 def _number(
     project: Project, known: Sequence[Waiting], shown: Sequence[Waiting], *, anew: bool
 ) -> list[tuple[str, Waiting]]:
-    """What is shown with the number by which it is answered; only a whole list counts anew."""
+    """Return the shown items with the numbers that answer them; only a full list renumbers."""
     if anew:
         waiting.remember_numbers(project, known)
     numbers = {task: n for n, task in waiting.number_waiting(project, known).items()}
@@ -163,7 +163,7 @@ def _show_stale(project: Project, repository: Repository, id_: str) -> None:
 
 
 def execute_draft(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Draft, and show what waits; exit 3, or 1 where no draft could be taken."""
+    """Draft sections and show what waits; exit 3, or 1 if no draft was accepted."""
     flags = {"task_graph": given.task_graph, "sandbox": "none" if given.no_sandbox else None}
     flags = {name: value for name, value in flags.items() if value is not None}
     project = Project.open(Path.cwd(), environ, flags, plan_needed=False)
@@ -203,7 +203,7 @@ def tell_drafted(project: Project, came: Drafted, *, as_json: bool = False) -> E
 
 
 def show_drafts(project: Project, given: argparse.Namespace) -> ExitCode:
-    """`runner review DRAFT-1`: it whole."""
+    """Print whole drafts for `runner review DRAFT-1`."""
     drafts = [draft_answers.find_draft(project, word) for word in given.what]
     if given.json:
         print(

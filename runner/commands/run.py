@@ -1,4 +1,4 @@
-"""`runner run`: builds, or says what would be built, and tells a person what came of it."""
+"""`runner run`: build, or show what would be built, and print the result."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _leave_open(wait: Callable[[], object]) -> None:
-    """Let who looks at the page go on with it, until Ctrl-C."""
+    """Keep serving the page until Ctrl-C."""
     print("the page is still being served; press Ctrl-C to stop", file=sys.stderr, flush=True)
     try:
         wait()
@@ -87,7 +87,7 @@ def _leave_open(wait: Callable[[], object]) -> None:
 
 
 def _switch(given: argparse.Namespace, environ: Mapping[str, str]) -> None:
-    """Be on the branch that was named, once, before anything is read."""
+    """Switch to the named branch before anything is read."""
     if given.plan_out or given.dry_run:
         raise RunnerError(
             "--dry-run and --plan-out work only on the checked-out branch",
@@ -146,7 +146,7 @@ def _open(
 def _show_preview(
     given: argparse.Namespace, project: Project, request: BuildRequest, console: Console
 ) -> ExitCode:
-    """Say what would happen, and save it where that was asked for."""
+    """Print the preview of a run and save it if requested."""
     seen = preview(project, request, console)
     if given.json:
         print(forecast.forecast_document(project, seen.foresight), end="")
@@ -181,7 +181,7 @@ def _build(
 
 
 def _print_summary(result: BuildResult, *, as_json: bool) -> None:
-    """How the run ended, what waits for whom, and what to type next."""
+    """Print the result of the run, what waits for a person, and the next command."""
     if as_json:
         print(documents.document("run", **run_reports.facts_of(result.summary, result.usage)))
     else:
@@ -200,14 +200,14 @@ def _print_all_done(result: NothingToDo, *, as_json: bool) -> None:
 
 
 def _tell_step(line: str) -> None:
-    """What a CI server reads in the step's log."""
+    """Print a line for the CI server's step log."""
     print(line, file=sys.stderr)
 
 
 def _try_implementer(
     given: argparse.Namespace, environ: Mapping[str, str], flags: dict[str, object]
 ) -> ExitCode:
-    """Work on the task in a scratch tree, and show what would land."""
+    """Build the task in a scratch tree and show what would land."""
     if not (given.dry_run or given.plan_out):
         raise RunnerError(
             "--with-implementer needs --dry-run", hint="runner run ID -n --with-implementer"
@@ -237,7 +237,7 @@ def _try_implementer(
 
 
 def _trial_lines(found: TrialResult, environ: Mapping[str, str]) -> Iterator[str]:
-    """What would land, as diffs, and what there is to say of it."""
+    """Yield what would land as diffs, with remarks."""
     for change in found.trial.outcome.changes:
         yield _diff(found, change, environ)
         yield ""
@@ -253,7 +253,7 @@ def _diff(found: TrialResult, change: Change, environ: Mapping[str, str]) -> str
 
 
 def make_request(given: argparse.Namespace) -> BuildRequest:
-    """What was typed. Raises RunnerError for a saved file that is none, or stands beside others."""
+    """Return the requested build. Raises RunnerError for an invalid or conflicting saved file."""
     selection = Selection(
         ids=tuple(given.ids),
         only=tuple(given.only),
@@ -291,7 +291,7 @@ def refuse_beside(flag: str, *others: object) -> None:
 
 
 def make_flags(given: argparse.Namespace) -> dict[str, object]:
-    """The settings among the flags, by name."""
+    """Return the settings in the flags by name."""
     flags = {
         "jobs": given.jobs,
         "review": given.review,
@@ -311,7 +311,7 @@ def make_flags(given: argparse.Namespace) -> dict[str, object]:
 
 
 def console_of(given: argparse.Namespace, environ: Mapping[str, str], root: Path) -> Console:
-    """The voice of the run: a live view where a person watches, else lines."""
+    """Create the console of a run: live on a terminal, else plain lines."""
     colour = wants_colour(sys.stderr, environ)
     if given.quiet or given.output == "quiet":
         return Console(level=QUIET, colour=colour)

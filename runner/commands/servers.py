@@ -1,4 +1,4 @@
-"""Servers: `runner mcp` for an assistant, `lsp` for an editor, `serve` for a browser."""
+"""`runner mcp`, `lsp` and `serve`: servers for assistants, editors and browsers."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _require_extra() -> None:
 
 
 def _end_with_input() -> None:
-    """Ctrl-C for ourselves as soon as nobody can write to our standard input any more."""
+    """Send Ctrl-C to this process as soon as standard input is closed by all writers."""
     while os.read(0, 1024):
         pass
     while True:  # the first may come before the server listens for it

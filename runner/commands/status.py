@@ -1,4 +1,4 @@
-"""`runner status`: every task as it stands, at once."""
+"""`runner status`: show the status of every task."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
 
 def _tell_costs(project: Project, *, as_json: bool) -> ExitCode:
-    """What all proofs took that the journal knows, by their kind."""
+    """Print the durations of all recorded proofs by kind."""
     costs = ProofCosts()
     for record in read_journal(project.journal_path, wanted=frozenset({"gate.completed"})):
         if isinstance(record.event, GateCompleted):
@@ -77,7 +77,7 @@ def _tell_costs(project: Project, *, as_json: bool) -> ExitCode:
 
 
 def _watch(project: Project, given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """The table, drawn anew when the plan, the journal or HEAD moves."""
+    """Print the status table, and print it again when the plan, the journal or HEAD changes."""
     if given.json:
         raise RunnerError("use either --watch or --json", hint="runner status --json, in a loop")
     files = (project.root / project.plan_path, project.journal_path, project.folders.git / "HEAD")
@@ -111,7 +111,7 @@ _TEXTS: dict[str, Callable[[View, list[OutlineTask]], str]] = {
 
 
 def _width() -> int:
-    """Columns of the terminal; 0 where the text goes somewhere else and is not to be cut."""
+    """Return the terminal's columns; 0 if the output is not a terminal, so that nothing is cut."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What is DONE, or a statement says, proven again: `runner verify`, `evidence --check`, `ship`.
+"""`runner verify`, `evidence --check`, `ship`: prove again, or check an attestation.
 
 `ship` proves everything together, declares SHIP in CHECKPOINT.md and tags the commit.
 """
@@ -105,7 +105,7 @@ def _read(path: str) -> bytes:
 
 
 def execute_ship(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Ship, or say what stands in the way."""
+    """Ship, or print what prevents it."""
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
     load_trusted_plan(project, trusted=given.trust, again=type_again(given, "--trust"))

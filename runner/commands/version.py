@@ -1,4 +1,4 @@
-"""`runner --version`: the version, at once."""
+"""`runner --version`: print the version without loading anything else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Say the version of the runner and of its Python."""
+    """Print the versions of the runner and of Python."""
     del environ
     python = ".".join(map(str, sys.version_info[:3]))
     if given.json:

@@ -1,4 +1,4 @@
-"""The write pipeline for others: `runner pipeline staged-write`, and `hook` for an agent program.
+"""`runner pipeline staged-write`, and `hook` for agent programs.
 
 A write by hand is shown as a diff, then applied, edited or rejected. For a write that a program is
 about to make, the command prints the pipeline's findings.
@@ -125,10 +125,10 @@ def _print_list(
 
 # --- a write that is about to be made -------------------------------------------------
 _DENIED = ExitCode.USAGE
-"""Both programs take 2 for a refusal."""
+"""Both programs treat exit code 2 as a denial."""
 _MOST = 32 << 20
 _LONGEST_FAILURE = 8_000
-"""Characters of a failure that an agent gets."""
+"""Characters of a failure in the message to an agent."""
 
 
 def execute_hook(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -147,7 +147,7 @@ def execute_hook(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
 
 
 def _read_event(data: bytes) -> tuple[str, Path, str] | None:
-    """Of a session's begin or stop its name, folder and session; None for a call of a tool."""
+    """Return name, folder and session of a session's start or stop event; None for a tool call."""
     try:
         row = json.loads(data)
     except (ValueError, RecursionError):
@@ -160,7 +160,7 @@ def _read_event(data: bytes) -> tuple[str, Path, str] | None:
 
 
 def _answer_event(event: tuple[str, Path, str], environ: Mapping[str, str]) -> ExitCode:
-    """Note a session's begin, or prove what it changed. Keeps nobody back by its own failure."""
+    """Record a session's start, or check its changes at its stop; errors never block the agent."""
     name, folder, session = event
     try:
         if name == "SessionStart":

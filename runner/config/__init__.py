@@ -1,1 +1,1 @@
-"""What the person, the repository and the environment have set."""
+"""Settings of the person, the repository and the environment."""

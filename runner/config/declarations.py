@@ -1,4 +1,4 @@
-"""How a setting is declared: one field with its default, its shape and who may set it."""
+"""The declaration of a setting: a field with its default, its type and who may set it."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ T = TypeVar("T")
 
 
 class SettingMark(Enum):
-    """What is special about a setting."""
+    """Special properties of a setting."""
 
     COMMON = auto()
-    """Shown first; the others are rarely needed."""
+    """Listed first; the others are rarely needed."""
     OWN = auto()
-    """Only the person's own file, environment and flags set it."""
+    """Set only by the user's own file, environment and flags."""
     OWN_FILE = auto()
-    """Only the person's own file sets it: it runs code in this process."""
+    """Set only by the user's own file: it runs code in this process."""
     BOUND = auto()
-    """A repository sets it no higher than the person."""
+    """A repository sets it no higher than the user's value."""
     CAPPED = auto()
-    """The same, also against the default."""
+    """As BOUND, also relative to the default."""
     FLOOR = auto()
-    """A repository's value stands beside the person's, and only tightens."""
+    """A repository's value adds to the user's and can only tighten it."""
 
 
 class Declaration(NamedTuple):
     """One setting, as its field declares it."""
 
     name: str
-    """`limits.soft_seconds`; of a table of its own, such as `[gates]`, the table."""
+    """Name such as `limits.soft_seconds`; for a table such as `[gates]`, the table's name."""
     old: str
     shape: str
-    """What `schema` holds its value to; words between bars are all that it may be."""
+    """Shape that `schema` checks; words between bars are the only values."""
     marks: tuple[SettingMark, ...]
     default: object
 
 
 def setting(default: T, *about: SettingMark | str, old: str = "") -> T:
-    """Declare a field: its default, its shape (else that of its type) and its marks."""
+    """Declare a field with its default, its marks and its shape (by default that of its type)."""
     made: T = field(default=default, metadata={"about": about, "old": old})
     return made
 
 
 def declare(kind: Any, table: str = "") -> Iterator[Declaration]:
-    """Every setting of a class and of the tables in it."""
+    """Yield every setting of a class and of its nested tables."""
     for one in fields(kind):
         default = one.default if one.default_factory is MISSING else one.default_factory()
         if "about" in one.metadata:

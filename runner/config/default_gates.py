@@ -1,4 +1,4 @@
-"""The gates of a project that configures none: what its repository declares about itself."""
+"""Default gates for a project without configured ones, from what its repository declares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runner.model import Task
 
 _SCRIPTS = (("lint", "lint"), ("typecheck", "types"), ("test", "tests"), ("build", "build"))
-"""Scripts of package.json that are gates, and what they are called as such."""
+"""Scripts of package.json that become gates, with the gates' names."""
 _TARGETS = (("lint", "lint"), ("check", "check"), ("test", "tests"))
 _TOOLS = (
     # command of the stack, gate, program, manifest
@@ -30,7 +30,7 @@ _TOOLS = (
     ("pre-commit:run", "pre-commit", "pre-commit", ".pre-commit-config.yaml"),
 )
 _WORDS = {"go:vet": r"go\s+vet", "cargo:clippy": r"cargo\s+clippy"}
-"""How such a tool is called in a recipe, where not by its program's name."""
+"""How a recipe calls such a tool if not by its program name."""
 _RUN = {
     "npm": "npm run --silent",
     "pnpm": "pnpm --silent run",
@@ -40,10 +40,10 @@ _RUN = {
 _CALL = regex(r"(?:npm|pnpm|yarn|bun)(?: -s| --silent)* run(?: -s| --silent)* ([\w:.-]+)")
 _WRITES_NOTHING = regex(r" --noEmit\b(?! false)")
 _HOOKED = frozenset({"npm", "bun"})
-"""Managers that run `pretest` and `posttest` with `test`."""
+"""Package managers that run `pretest` and `posttest` with `test`."""
 _SWALLOWS = regex(r"[;|\n]|(?<!&)&(?!&)")
 _PLACEHOLDER = regex(r"echo .*no test specified.* exit 1\s*")
-"""What `npm init` writes as the test script of a package without tests."""
+"""The test script that `npm init` writes for a package without tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +52,19 @@ class Declared:
 
     gate: GateSpec
     program: str
-    """What must be on PATH."""
+    """Program that must be on PATH."""
     module: str = ""
-    """What that Python must be able to import."""
+    """Module that this Python must be able to import."""
     folder: str = ""
-    """A folder of the project that must have been installed."""
+    """Project folder that an installation must have created."""
     type: str = ""
-    """The one type of tasks that it is for; empty for all."""
+    """The only task type it applies to; empty for all."""
     runs: str = ""
-    """How a recipe that runs the same is known, as a pattern."""
+    """Pattern that recognises a recipe running the same command."""
 
 
 def find_declared_gates(stack: Stack) -> tuple[Declared, ...]:
-    """Every gate that the manifests declare, each name once, in the order they run.
+    """Return the gates that the manifests declare, without duplicates, in run order.
 
     What a Makefile's `lint` visibly runs is not run a second time beside it; any other second
     gate of a name goes by the name of its program.
@@ -88,7 +88,7 @@ def find_declared_gates(stack: Stack) -> tuple[Declared, ...]:
 
 
 def _scripts(stack: Stack) -> Iterator[Declared]:
-    """The scripts that are gates; none beside the one that is meant for this."""
+    """Yield the package scripts that are gates; none if there is an `agent:check` script."""
     scripts = {name.removeprefix("npm:"): text for name, text in stack.commands if "npm:" in name}
     if scripts.get("agent:check"):
         return
@@ -103,7 +103,7 @@ def _scripts(stack: Stack) -> Iterator[Declared]:
 
 
 def _runs_whole(scripts: Mapping[str, str], other: str, script: str, *, hooks: bool) -> bool:
-    """Whether one script runs another on its way, and ends where that fails.
+    """Return whether one script runs all of another and fails if it fails.
 
     A compiler that writes nothing looks at what it compiles when it writes, too.
     """
@@ -115,7 +115,7 @@ def _runs_whole(scripts: Mapping[str, str], other: str, script: str, *, hooks: b
 def _steps(
     scripts: Mapping[str, str], script: str, seen: set[str], *, hooks: bool
 ) -> Iterator[str]:
-    """The commands that a script runs one after the other, each only where the last passed.
+    """Yield the commands that a script runs in sequence, including called scripts.
 
     Each script is followed once, so that scripts that call each other in rings end.
     """
@@ -142,7 +142,7 @@ def _script(stack: Stack, script: str, name: str, kind: str = "") -> Iterator[De
 
 
 def _runs_script(script: str, text: str) -> str:
-    """A recipe runs a script by its name, or by the very words that stand in it."""
+    """Return a pattern that matches a recipe running a script by its name or its text."""
     by_name = rf"\b(?:{'|'.join(_RUN)})\b[^\n;&|]*\s{re.escape(script)}(?![\w:-])"
     return rf"{by_name}|{re.escape(text)}(?![\w-])"
 
@@ -168,7 +168,7 @@ def _tools(stack: Stack) -> Iterator[Declared]:
 
 
 def is_for_tests(declared: Declared) -> bool:
-    """Whether a gate runs the tests of the project, or all that it checks."""
+    """Return whether a gate runs the project's tests, or all of its checks."""
     return declared.gate.name in ("tests", "check")
 
 
@@ -176,14 +176,14 @@ def is_for_tests(declared: Declared) -> bool:
 
 
 def needs_defaults(settings: Settings) -> bool:
-    """Whether the repository's own declarations are asked for gates at all."""
+    """Return whether default gates are enabled and no gates are configured."""
     return settings.proof.default_gates and not (settings.gates or settings.gates_by_type)
 
 
 def with_default_gates(
     loaded: Loaded, declared: Iterable[Declared], equipped: Callable[[Declared], tuple[str, str]]
 ) -> Loaded:
-    """The settings with each of these gates whose tools are there, and a note for each other.
+    """Return the settings with each gate whose tools exist, and a note for each other gate.
 
     `equipped` gives the command as it can be run here, and what is missing for it in words.
     """
@@ -222,7 +222,7 @@ def _with(loaded: Loaded, ready: list[Declared], notes: list[str]) -> Loaded:
 
 
 def _source(gates: list[Declared]) -> str:
-    """`pyproject.toml (default gates)`."""
+    """Return the source of default gates, such as `pyproject.toml (default gates)`."""
     manifests = ", ".join(dict.fromkeys(one.gate.origin for one in gates))
     return f"{manifests} (default gate{'' if len(gates) == 1 else 's'})"
 
@@ -246,7 +246,7 @@ _NOTHING_THERE = (
 def nothing_to_check(
     task: Task, settings: Settings, gate: str, command: str, code: int, output: str
 ) -> bool:
-    """Whether a default gate failed only because there is nothing yet for it to look at.
+    """Return whether a default gate failed only because it has nothing to check yet.
 
     `output` is all it printed. True of gates that the repository declares, never of one that
     somebody configured: who asks for pytest wants tests to be there.
@@ -260,7 +260,7 @@ def nothing_to_check(
 
 
 def is_declared(task: Task, settings: Settings, gate: str, command: str) -> bool:
-    """Whether a gate is one that the repository declares, and nobody configured."""
+    """Return whether a gate comes from the repository's declarations, not from settings."""
     return any(
         one.origin and f"gate:{one.name}" == gate and one.command == command
         for one in settings.gates_for(task.type)

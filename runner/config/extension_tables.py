@@ -1,4 +1,4 @@
-"""The table of an extension in the person's own settings file: `[extension.NAME]`."""
+"""The `[extension.NAME]` tables of the person's own settings file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The four places settings come from, as they were found: not yet validated, files unparsed.
+"""The four sources of settings as found: unvalidated layers and unparsed files.
 
 Lines of TOML keys, which tomllib does not tell: found by reading headers and keys again.
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PREFIX = "RUNNER_"
 TAKEN = frozenset(
-    # GitHub's own runner sets the first ten; the others are ours, set for a task's commands.
+    # GitHub's own runner sets the first ten; this runner sets the others for a task's commands.
     PREFIX + name
     for name in (
         *("NAME", "TEMP", "OS", "ARCH", "DEBUG", "ENVIRONMENT", "WORKSPACE", "TOOL_CACHE"),
@@ -39,14 +39,14 @@ TAKEN = frozenset(
         *("MODE", "MODEL", "PLAN", "HOOK"),
     )
 )
-"""Environment variables that never set anything."""
+"""Environment variables that are never settings."""
 
 _MOST_BYTES = 1 << 20
 _PROJECT_FILE = "pyproject.toml"
 
 
 class Origin(StrEnum):
-    """Who set something; later over earlier."""
+    """The origin of a setting's value; later members win over earlier ones."""
 
     USER = "user"
     REPOSITORY = "repository"
@@ -60,12 +60,12 @@ class Layer:
 
     origin: Origin
     path: str = ""
-    """The file as a person names it."""
+    """Path of the file as the user names it."""
     content: bytes = b""
     table: tuple[str, ...] = ()
-    """The table of the file that is meant; empty for the whole file."""
+    """Table of the file that applies; empty for the whole file."""
     given: Mapping[str, object] = field(default_factory=dict)
-    """Values by variable, or by the flag's name."""
+    """Values by variable or by flag name."""
 
 
 def gather(
@@ -75,7 +75,7 @@ def gather(
     flags: Mapping[str, object],
     known: Iterable[Declaration],
 ) -> tuple[Layer, ...]:
-    """What each place has to say, the weakest first; places that say nothing are left out.
+    """Return the layers of settings from all sources, weakest first, without empty ones.
 
     Raises RunnerError for a file that cannot be read.
     """
@@ -93,7 +93,7 @@ def gather(
 
 
 def _from_home(path: Path, environ: Mapping[str, str]) -> str:
-    """A path as people write it; `~` for the home folder."""
+    """Return a path for display, with `~` for the home folder."""
     home = environ.get("HOME", "")
     inside = home.startswith("/") and path.is_relative_to(home)
     return "~/" + path.relative_to(home).as_posix() if inside else str(path)
@@ -102,13 +102,13 @@ def _from_home(path: Path, environ: Mapping[str, str]) -> str:
 def _from_environment(
     environ: Mapping[str, str], known: Iterable[Declaration]
 ) -> dict[str, object]:
-    """What known RUNNER_ variables say; others belong to somebody else, empty ones to nobody."""
+    """Return the non-empty RUNNER_ variables of known settings."""
     named = {name for one in known for name in variables_of(one)}
     return {name: value for name, value in environ.items() if name in named and value.strip()}
 
 
 def variables_of(one: Declaration) -> tuple[str, ...]:
-    """The environment variables that set it, the old one last; none sets a table."""
+    """Return the environment variables of a setting, the former one last; none for tables."""
     names = (f"{PREFIX}{name.upper().replace('.', '_')}" for name in (one.name, one.old))
     return tuple(name for name in names if name not in TAKEN) if "." in one.name else ()
 
@@ -118,12 +118,12 @@ def _repository_layers(root: Path) -> Sequence[Layer]:
     project = _file_layer(
         Origin.REPOSITORY, _within(root, _PROJECT_FILE), _PROJECT_FILE, ("tool", "runner")
     )
-    # Most of these files lack the word, and so the table: they need not be parsed.
+    # Most of these files lack the word and so the table: parsing them is unnecessary.
     return [*own, *(layer for layer in project if b"runner" in layer.content)]
 
 
 def _within(root: Path, name: str) -> Path:
-    """A file of the repository; raises RunnerError where a link leads out of it."""
+    """Return a path in the repository. Raises RunnerError if a link leads out of it."""
     path = root / name
     if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
         raise RunnerError(
@@ -151,7 +151,7 @@ def _file_layer(
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of a regular file; opened without waiting, since a FIFO would wait for ever."""
+    """Read a regular file without blocking on a FIFO. Raises OSError for any other file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         found = os.fstat(descriptor)
@@ -159,7 +159,7 @@ def _read(path: Path) -> bytes:
             raise OSError(None, "it is not a regular file")
         if found.st_size > _MOST_BYTES:
             raise OSError(None, f"it is larger than {_MOST_BYTES} bytes")
-        # Of a regular file one call gives all that there is: read(2) falls short at its end alone.
+        # For a regular file one call reads everything: read(2) is short only at its end.
         return os.read(descriptor, _MOST_BYTES)
     finally:
         os.close(descriptor)
@@ -177,7 +177,7 @@ _ONE_KEY = regex(_KEY)
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int:
-    """The line, from 1, where the key at `path` is written, or the nearest table above it; 0.
+    """Return the 1-based line of the key at `path` or its nearest table; 0 if there is none.
 
     Tables of a list (`[[permission]]`) differ by their place in it, from 0.
     """
@@ -202,7 +202,7 @@ def line_of(text: str, path: tuple[str, ...]) -> int:
 
 
 def _lines_of_code(text: str) -> list[tuple[int, str]]:
-    """Numbered lines, without those inside a string of several lines."""
+    """Return numbered lines without those inside a multi-line string."""
     kept: list[tuple[int, str]] = []
     inside = ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -213,7 +213,7 @@ def _lines_of_code(text: str) -> list[tuple[int, str]]:
 
 
 def _still_inside(line: str, inside: str) -> str:
-    """The quotes that are open at the end of `line`, when `inside` were open before it."""
+    """Return the triple quotes open at the end of `line`; `inside` are those open before."""
     for quotes in re.findall(r'"""|\'\'\'', line):
         if not inside:
             inside = quotes

@@ -1,4 +1,4 @@
-"""The loading of settings: the layers of a run, validated or as they were kept.
+"""Load the layers of settings, validated or from the cache.
 
 Later over earlier: the user's `~/.config/runner/runner.toml`, the repository's `runner.toml` or
 `[tool.runner]` in its pyproject.toml, environment `RUNNER_<TABLE>_<NAME>`, flags. Values are
@@ -35,7 +35,7 @@ def load_settings(
     flags: Mapping[str, object],
     cache: Path | None = None,
 ) -> Loaded:
-    """The settings that hold in `root`, where `cache` may keep the validated result.
+    """Load the settings for `root`. Raises RunnerError with all mistakes of all sources.
 
     Raises RunnerError that reports every mistake of every source together.
     """
@@ -60,7 +60,7 @@ def _make_loaded(merged: values.MergedSettings) -> Loaded:
 
 
 def make_settings(values_by_name: Mapping[str, Any]) -> Settings:
-    """Settings with these values, by name, and else the defaults."""
+    """Create settings with these values by name and defaults for the others."""
     tables: dict[str, dict[str, Any]] = {}
     for name, value in values_by_name.items():
         table, _, own = name.rpartition(".")
@@ -71,6 +71,6 @@ def make_settings(values_by_name: Mapping[str, Any]) -> Settings:
 
 
 def take_up_secret_formats(settings: Settings) -> None:
-    """Let the formats of these settings hold in this process: whatever it tells is redacted."""
+    """Register the secret formats of these settings, so that this process redacts them."""
     if formats := (*settings.secret_formats, *settings.floor.secret_formats):
         load_rules.add_shapes(formats)

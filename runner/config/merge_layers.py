@@ -1,4 +1,4 @@
-"""Layers of settings put into one: validated, later over earlier, a repository only tightening."""
+"""Merge validated layers of settings: later ones win, and a repository can only tighten."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ else:
     schema = lazy_module("runner.config.schema")
 
 _WITH_FLAG = frozenset({"sandbox.kind", "cluster.executor", "cluster.insecure", "git.draft_pr"})
-"""Those of the person's own that have a flag; a message names no flag that does not exist."""
+"""User-only settings that have a flag; a message must name no other flag."""
 _EXTENSION = Declaration("extension", "extension", "", (OWN_FILE,), None)
-"""Tables of extensions, which they read themselves."""
+"""Tables of extensions, which parse them themselves."""
 _OLD_TABLES = ("sast",)
-"""Tables of former versions, whose keys have names of their own now."""
+"""Tables of former versions, whose keys have new names."""
 _MOST_ASSURED = {"proof.assurance": "independent", "proof.test_visibility": "held-out"}
-"""Settings in which a repository asks for no less than the person who wrote this value."""
+"""Settings whose strictest value limits a repository: it can't ask for less."""
 _TABLES = ("gates", "resources", "compile")
-"""Tables of which each key is laid over alone."""
+"""Tables whose keys are merged individually."""
 _KEYS = {
     "gates": GATE_KEYS,
     "permission": ("tool", "pattern", "action"),
     "secret_formats": ("name", "regex", "title", "env", "needles", "hint"),
 }
-"""The keys that an entry of a table may have, by the table."""
+"""Allowed keys of an entry, by table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ class _Opened:
     text: str
     values: Mapping[str, object]
     written: Mapping[str, Sequence[str]]
-    """Setting to its key as it is written, table first; to its variable or flag."""
+    """Key as written, table first, or variable or flag, by setting."""
 
     def where(self, path: Sequence[str]) -> str:
-        """The place of a key, as a person can open it."""
+        """Return the place of a key: file and line, variable or flag."""
         written = self.written.get(path[0], path[:1])
         if self.layer.origin is Origin.ENVIRONMENT:
             return f"environment {written[0]}"
@@ -69,13 +69,13 @@ class _Opened:
         return f"{self.layer.path}:{line}" if line else self.layer.path
 
     def word(self, name: str) -> str:
-        """A setting as the file has it; elsewhere by its name."""
+        """Return a setting's name as written in its file, else its plain name."""
         is_file = self.layer.origin in (Origin.USER, Origin.REPOSITORY)
         return ".".join(self.written.get(name, (name,))) if is_file else name
 
 
 def merge_layers(layers: Sequence[Layer], known: Mapping[str, Declaration]) -> MergedSettings:
-    """What all layers say together.
+    """Merge all layers of settings.
 
     Raises RunnerError that tells every unknown key and every bad value of every layer.
     """
@@ -107,7 +107,7 @@ def _line(problem: RunnerError) -> int:
 
 
 def _open(layer: Layer, known: Mapping[str, Declaration]) -> _Opened:
-    """The values of a layer by the settings' names. Raises RunnerError for one set twice."""
+    """Return the values of a layer by setting. Raises RunnerError for a duplicate."""
     text = "" if layer.given else _decode(layer)
     found: Mapping[str, Any] = layer.given or _read_table(layer, text)
     keys: list[tuple[str, tuple[str, ...]]]
@@ -139,7 +139,7 @@ def _open(layer: Layer, known: Mapping[str, Declaration]) -> _Opened:
 def _name_settings(
     raw: Mapping[str, object], known: Mapping[str, Declaration]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each setting with its key as written, the table first; old names become those of now."""
+    """Yield each setting with its key as written; former names become current ones."""
     tables = {name.partition(".")[0] for name in known if "." in name} | set(_OLD_TABLES)
     names = {one.old: name for name, one in known.items()}
     for key, value in raw.items():
@@ -211,7 +211,7 @@ def _find_ignored(one: _Opened) -> list[str]:
 
 
 def _find_retired(one: _Opened) -> list[str]:
-    """What former versions knew, and is still accepted."""
+    """Return warnings about deprecated values that are still accepted."""
     if str(one.values.get("proof.mutation", "")).strip().lower() != "strict":
         return []
     instead = 'is deprecated and means "warn": set proof.assurance = "independent" instead'
@@ -219,7 +219,7 @@ def _find_retired(one: _Opened) -> list[str]:
 
 
 def _find_old_names(one: _Opened) -> list[str]:
-    """One line about all old names of a file, or of the environment."""
+    """Return a note on all former names in a file or in the environment."""
     is_variable = one.layer.origin is Origin.ENVIRONMENT
     pairs = []
     for name, written in one.written.items() if one.layer.origin is not Origin.FLAG else ():
@@ -232,7 +232,7 @@ def _find_old_names(one: _Opened) -> list[str]:
 
 
 def _find_reserved(one: _Opened) -> frozenset[str]:
-    """What of a layer's values is the person's own to set.
+    """Return the names in a layer that only the person may set.
 
     A store of artifacts only where it names a place outside: in the project a repository may.
     """
@@ -279,7 +279,7 @@ def _find_unknown(one: _Opened) -> list[RunnerError]:
 
 
 def _suggest(name: str, known: Mapping[str, Declaration]) -> str:
-    """The setting that may be meant, by its name or by its old one."""
+    """Return a hint with the setting closest to a misspelled name; empty if there is none."""
     names = {word: setting for setting, one in known.items() for word in (setting, one.old)}
     near = nearest(name, names)
     return f'did you mean "{names[near]}"?' if near else ""
@@ -292,7 +292,7 @@ def _validate(one: _Opened) -> tuple[dict[str, object], Sequence[RunnerError]]:
     found, mistakes = schema.validate_layer(values, one.known)
     problems = []
     for path, message in mistakes:
-        # pydantic adds positions in lists, and kinds of types
+        # pydantic adds list positions and type kinds
         places = [part for part in path if "[" not in part]
         words = (one.word(path[0]), *(part for part in places[1:] if not part.isdigit()))
         near = did_you_mean(path[-1], _KEYS.get(path[0], ())) if "is unknown" in message else ""
@@ -368,7 +368,7 @@ def _overlay_layers(
 
 
 def _find_looser(declared: Declaration, asked: object, own: object) -> str:
-    """Why a repository may not set this value beside the person's own; empty where it may."""
+    """Return why a repository may not loosen this setting of the person; empty if it may set it."""
     allowed = declared.default if own is None and CAPPED in declared.marks else own
     if {BOUND, CAPPED} & set(declared.marks) and allowed is not None and _is_more(asked, allowed):
         return f"= {asked} is ignored: your own settings allow {allowed}"

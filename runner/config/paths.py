@@ -1,4 +1,4 @@
-"""Where the runner keeps what is not the repository's: settings, cache and state folders.
+"""The folders for settings, cache and state outside of the repository.
 
 By the XDG Base Directory Specification: a relative value of a variable is ignored.
 """
@@ -29,7 +29,7 @@ class Places:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Places:
-        """The folders under these environment variables."""
+        """Return the folders for these environment variables."""
         home = _home(environ)
         return cls(
             config=_base(environ, "XDG_CONFIG_HOME", home / ".config") / FOLDER,
@@ -44,16 +44,16 @@ class Places:
 
     @property
     def held_out(self) -> Path:
-        """Where the files of held-out tests lie; no command of a task may read it."""
+        """Folder of held-out test files; no command of a task may read it."""
         return self.state / "held-out"
 
     def repository_cache(self, root: Path) -> Path:
-        """Where one repository's deletable things lie (scratch trees, parsed plans, snapshots)."""
+        """Return the cache folder of one repository (scratch trees, parsed plans, snapshots)."""
         return self.cache / "repositories" / repository_key(root)
 
 
 def repository_key(root: Path) -> str:
-    """A short name for a repository: its folder's name and a digest of its real path."""
+    """Return a short key for a repository: its folder's name and a digest of its real path."""
     real = root.resolve()
     digest = hashlib.sha256(bytes(real)).hexdigest()[:16]
     readable = "".join(c if c.isascii() and c.isalnum() else "-" for c in real.name)[:32]
@@ -61,7 +61,7 @@ def repository_key(root: Path) -> str:
 
 
 def expand_home(path: str) -> Path:
-    """What a setting or an option calls `~/…`; the name as it stands where nobody has that home.
+    """Expand `~/…` in a setting or option; the path is unchanged if there is no such home.
 
     `Path.expanduser` raises RuntimeError there.
     """

@@ -1,4 +1,4 @@
-"""Which tool may do what: wildcard rules of a person, of which the last that matches wins."""
+"""Permission rules of a person for tools: wildcard patterns, of which the last match wins."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 CHECK = "permission"
-"""The name under which a rule's refusal of a write speaks."""
+"""Check name of a write that a rule denies."""
 FILE_TOOLS = frozenset({"list_files", "read_file", "search", "write_file", "modify_file"})
 """Tools whose subject is a path: their patterns are globs as in gitignore(5)."""
 WRITE_TOOLS = ("write_file", "modify_file")
 ALIASES = {"write": WRITE_TOOLS, "edit": WRITE_TOOLS}
-"""Other names of tools in a rule: each is about new and about changed files."""
+"""Aliases of tools in rules: each covers new and changed files."""
 TOOLS = (*sorted(FILE_TOOLS), "record_decision", "run_gate", SHELL)
-"""Every tool of ours; those of MCP servers are called `mcp__SERVER__TOOL`."""
+"""All built-in tools; those of MCP servers are called `mcp__SERVER__TOOL`."""
 _SERVERS = "mcp__"
 _SIGNS = "*?["
 _ALL = frozenset({"*", "**", "**/*", "/", ".", "./"})
 _LONGEST_SUBJECT = 600
-"""Characters of a subject that a person is asked about; a digest stands for the rest."""
+"""Characters of a subject shown in a prompt; a digest replaces the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class Rulebook:
 
     rules: tuple[Permission, ...] = ()
     floor: tuple[Permission, ...] = ()
-    """Those of the repository, which only tighten."""
+    """Rules of the repository, which only tighten."""
     answers: tuple[PermissionAnswer, ...] = ()
     known_secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def word(self, tool: str, subject: str) -> Word:
-        """What may be done; an answer counts where a rule asks, and never against a `deny`."""
+        """Return the decision on a call; a person's answer replaces only an `ask`."""
         word = _tighter(_last(tool, subject, self.rules), _last(tool, subject, self.floor))
         if word.permit is not Permit.ASK or not self.answers:
             return word
@@ -60,7 +60,7 @@ class Rulebook:
 
 
 def names_a_tool(name: str) -> bool:
-    """Whether a rule of this name can ever match: one that never does would be no rule, unseen."""
+    """Return whether a rule for this tool name can match any tool."""
     if name in ALIASES or any(_fits(tool, name, tight=False) for tool in TOOLS):
         return True
     sure = name[: min((at for sign in _SIGNS if (at := name.find(sign)) >= 0), default=len(name))]
@@ -75,7 +75,7 @@ def evaluate_permission(
     rules: Iterable[Permission],
     floor: Iterable[Permission] = (),
 ) -> Permit:
-    """What may be done: by the person's rules, and never more than a repository's `floor` lets.
+    """Return the permission by the person's rules, limited by the repository's `floor`.
 
     The last rule that matches wins, each list by itself; where none does, the call is allowed.
     `subject` is a path for tools of files, a check's name for `run_gate`, a line of shell for
@@ -85,7 +85,7 @@ def evaluate_permission(
 
 
 def write_tool(*, is_new: bool) -> str:
-    """The tool whose rules a write is held to, whoever makes it and by whatever tool."""
+    """Return the tool name whose rules apply to a write: `write_file` or `modify_file`."""
     return "write_file" if is_new else "modify_file"
 
 
@@ -98,7 +98,7 @@ def write_finding(
     is_new: bool = False,
     reviewed: bool = False,
 ) -> Finding | None:
-    """Why the rules do not let a file be written, whoever writes it; None where they do.
+    """Return the finding that forbids writing a file under these rules; None if it is allowed.
 
     A new file is the subject of `write_file`, a change of one that of `modify_file`. What is to
     be asked about is let through where a person reviews the change.
@@ -117,7 +117,7 @@ def write_finding(
 
 
 def format_subject(tool: str, subject: str, known_secrets: tuple[str, ...] = ()) -> str:
-    """A subject as it is asked about and kept: of no secret, and bounded; exact by its digest."""
+    """Return a subject for prompts and records: redacted, and cut with a digest if it is long."""
     shown = redact(plain_path(subject) if tool in FILE_TOOLS else subject, known_secrets)
     if len(shown) <= _LONGEST_SUBJECT:
         return shown
@@ -126,7 +126,7 @@ def format_subject(tool: str, subject: str, known_secrets: tuple[str, ...] = ())
 
 
 def plain_path(path: str) -> str:
-    """A path as rules know it: `./a`, `a//b` and `x/../a` name what `a` and `a/b` name."""
+    """Normalise a path for rules: `./a`, `a//b` and `x/../a` become `a`, `a/b` and `a`."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == ".." and parts and parts[-1] != "..":
@@ -158,7 +158,7 @@ def _apply_answers(
 
 
 def _last(tool: str, subject: str, rules: Iterable[Permission]) -> Word:
-    """What the last rule that matches says; of a line of shell the strictest of its commands."""
+    """Return the decision of the last matching rule; the strictest command of a shell line."""
     if tool != SHELL:
         return _last_of(tool, subject, rules)
     known = tuple(rules)
@@ -168,12 +168,12 @@ def _last(tool: str, subject: str, rules: Iterable[Permission]) -> Word:
 
 
 def names_shell(rules: Iterable[Permission]) -> bool:
-    """Whether any rule is about shell commands."""
+    """Return whether any rule applies to shell commands."""
     return any(_fits(SHELL, rule.tool, tight=True) for rule in rules)
 
 
 def shell_finding(command: str, book: Rulebook) -> Finding | None:
-    """Why the rules do not let a line of shell run; None where they do."""
+    """Return the finding that forbids a shell line under these rules; None if it is allowed."""
     word = book.word(SHELL, command)
     if word.permit is Permit.ALLOW:
         return None
@@ -192,7 +192,7 @@ def _last_of(tool: str, subject: str, rules: Iterable[Permission]) -> Word:
 
 
 def _matches(rule: Permission, tool: str, subject: str) -> bool:
-    """Whether a rule is about a call; one that tightens is so whatever the letters' case."""
+    """Return whether a rule matches a call; rules that do not allow also ignore case."""
     tight = rule.action is not Permit.ALLOW
     if not _fits(tool, rule.tool, tight=tight):
         return False
@@ -201,8 +201,8 @@ def _matches(rule: Permission, tool: str, subject: str) -> bool:
     if tool not in FILE_TOOLS:
         return _fits(subject, rule.pattern, tight=tight)
     path = plain_path(subject)
-    # Where case does not count (APFS, NTFS) `.ENV` is `.env`: nobody gets round a rule that forbids
-    # by another spelling.
+    # On case-insensitive file systems (APFS, NTFS) `.ENV` is `.env`: another spelling must not
+    # bypass a deny rule.
     if tight and _glob(rule.pattern.casefold())(path.casefold()):
         return True
     return _glob(rule.pattern)(path)
@@ -220,13 +220,13 @@ def _glob(pattern: str) -> Callable[[str], bool]:
 
 
 def is_pattern(tool: str, pattern: str) -> bool:
-    """Whether a rule's pattern can be read; one that cannot would refuse nothing."""
+    """Return whether a rule's pattern is valid; an invalid one would never match."""
     is_glob = tool in FILE_TOOLS and pattern not in _ALL
     return not is_glob or is_rule(_glob_text(pattern))
 
 
 def _glob_text(pattern: str) -> str:
-    """A pattern as gitignore(5) reads it: `./a` and `a//b` would match nothing, `#a` is a note."""
+    """Normalise a pattern for gitignore(5): remove `./` and `//`, and escape a leading `#`."""
     while "//" in pattern or "/./" in pattern:
         pattern = pattern.replace("//", "/").replace("/./", "/")
     anchored = pattern.startswith("./")

@@ -1,4 +1,4 @@
-"""Hosts that packages come from: what `Network: registries` may reach, always by name.
+"""The package registries that `Network: registries` may reach, by host name.
 
 An entry is a host (`pypi.org`), or all hosts below a name (`.example.org`), with a port behind it
 where that is neither 80 nor 443 (`registry.example.org:4873`).
@@ -37,15 +37,15 @@ _LARGEST = 65535
 
 @dataclass(frozen=True, slots=True)
 class Registries:
-    """What may be reached."""
+    """The registries that a command may reach."""
 
     entries: tuple[str, ...] = DEFAULT
     named: tuple[str, ...] = ()
-    """Entries that the person wrote: they may lie on a private network."""
+    """Entries of the user's settings: they may be on a private network."""
 
     @classmethod
     def of(cls, more: Iterable[str], only: Iterable[str] | None = None) -> Registries:
-        """Our own and `more`, which a person names; of these, those that `only` asks for.
+        """Create the registries from the defaults and `more`, limited to those that `only` names.
 
         An entry of `only` that is narrower than one of these stands for itself.
         """
@@ -59,7 +59,7 @@ class Registries:
         return cls(entries, named)
 
     def refusal(self, host: str, port: int) -> str:
-        """Why a host cannot be reached at a port; "" where it may be."""
+        """Return why a host and port are not allowed; "" if they are."""
         if _is_address(host):
             return "a registry must be a host name, not an address"
         if not _NAME.fullmatch(host):
@@ -69,17 +69,17 @@ class Registries:
         return ""
 
     def is_named(self, host: str, port: int) -> bool:
-        """Whether a person wrote it down, and so may mean a private network."""
+        """Return whether a person listed the host, so that it may be private."""
         return _among(host, port, self.named)
 
 
 def normalize_entry(entry: str) -> str:
-    """An entry as it is compared: small letters, `*.` as `.`, no dot at the end."""
+    """Normalise a host entry: lower case, `*.` becomes `.`, no final dot."""
     return entry.strip().lower().removeprefix("*").removesuffix(".")
 
 
 def wrong(entry: str) -> str:
-    """What is wrong with an entry; "" where nothing is."""
+    """Return what is wrong with an entry; "" if it is valid."""
     text = normalize_entry(entry)
     name, _, port = text.partition(":")
     if _is_address(name) or "/" in text:
@@ -90,7 +90,7 @@ def wrong(entry: str) -> str:
 
 
 def _is_address(host: str) -> bool:
-    """Whether it is an address however it is written: `0x7f.1` and `2130706433` are some, too."""
+    """Return whether a host is an IP address in any notation, such as `0x7f.1`."""
     return bool(_LITERAL.fullmatch(host.strip("[]")))
 
 
@@ -108,7 +108,7 @@ def _is(host: str, name: str) -> bool:
 
 
 def _covers(wide: str, narrow: str) -> bool:
-    """Whether an entry allows all that another one allows."""
+    """Return whether an entry permits all that another one permits."""
     wide_name, _, wide_port = _parts(wide)
     name, _, port = _parts(narrow)
     same = _is(name, wide_name) or name == wide_name

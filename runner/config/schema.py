@@ -1,4 +1,4 @@
-"""The shapes of settings, held by pydantic; imported only when something is set.
+"""The pydantic models of settings; imported only when something is set.
 
 Every value is validated alone, so that one error reports the mistakes of all of them.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def _verify_when(value: object) -> object:
-    """`verify_at_end` as it was once: `true` proves everything, `false` nothing."""
+    """Convert former booleans of `verify_at_end`: `true` becomes `all`, `false` becomes `never`."""
     text = str(value).casefold() if isinstance(value, (bool, str)) else value
     return {"true": "all", "false": "never"}.get(text, text) if isinstance(text, str) else value
 
@@ -108,7 +108,7 @@ class Leased(BaseModel):
 
 
 def _flat_gates(value: object) -> object:
-    """`gates.ui.lint` becomes a gate `ui.lint` of the type `ui`."""
+    """Flatten nested gates: `gates.ui.lint` becomes a gate `ui.lint` of the type `ui`."""
     if not isinstance(value, dict):
         return value
     flat: dict[str, object] = {}
@@ -121,7 +121,7 @@ def _flat_gates(value: object) -> object:
 
 
 def _is_gate(table: dict[str, object]) -> bool:
-    """Whether a table is meant as a gate: also one that misspells `command`, for an error."""
+    """Return whether a table looks like a gate, even with a misspelled `command` key."""
     if not set(table).isdisjoint(GATE_KEYS) and not isinstance(table.get("command"), dict):
         return True
     return any(nearest(key, ("command",)) for key in table)
@@ -133,13 +133,13 @@ def _of_type(name: str, gate: object) -> object:
 
 
 def _one_of(words: str, read: Any = kinds.lower_case) -> Any:
-    """One of the words between bars."""
+    """Return a type for one of the words separated by `|`."""
     literal: Any = Literal
     return Annotated[literal[tuple(words.split("|"))], BeforeValidator(read)]
 
 
 def _many(kind: Any, split: Any) -> Any:
-    """A list, or a text that `split` makes one of."""
+    """Return a tuple type whose text form `split` divides."""
     return Annotated[tuple[kind, ...], BeforeValidator(split)]
 
 
@@ -191,13 +191,13 @@ SHAPES: dict[str, Any] = {
     "Verification": _one_of("changed|all|never", _verify_when),
     "WordList": _many(kinds.Line, kinds.split_words),
 }
-"""What a declaration calls the shape of a value, and what holds it."""
+"""Name of a value's shape in declarations, with its type."""
 
 
 def validate_layer(
     layer: Mapping[str, object], known: Mapping[str, Declaration]
 ) -> tuple[dict[str, object], list[Mistake]]:
-    """A layer's values as JSON would have them, or what is wrong with them."""
+    """Validate a layer; return its values as JSON data, or no values and the mistakes."""
     found: dict[str, object] = {}
     mistakes: list[Mistake] = []
     for name, value in layer.items():
@@ -213,12 +213,12 @@ def validate_layer(
 
 @cache
 def find_adapter(shape: str) -> TypeAdapter[Any]:
-    """What validates values of a shape. Raises KeyError for a shape that nothing declares."""
+    """Return the validator of a shape. Raises KeyError for a shape that no setting declares."""
     return TypeAdapter(_one_of(shape) if "|" in shape else SHAPES[shape])
 
 
 Mistake = tuple[tuple[str, ...], str]
-"""Path of the key, and what is wrong with its value."""
+"""Path of the key and what is wrong with its value."""
 
 
 def _mistake(name: str, problem: Any) -> Mistake:

@@ -1,4 +1,4 @@
-"""The types of single settings: a value as a person writes it, read or refused with a reason."""
+"""The types of single settings: parse a written value, or refuse it with a reason."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _DURATION = re.compile(
 )
 
 _LARGEST_PROGRAM = 4000
-"""Instructions of RE2: fifty such formats are searched for at once within its memory."""
+"""RE2 instructions: fifty such formats are searched at once within its memory limit."""
 
 
 EXECUTORS = "must be inline, threads, dask, dask:tcp://HOST:8786 or dask:SCHEDULER-FILE.json"
 
 
 def no_switch(value: object) -> object:
-    """TOML's true is Python's 1: no number was meant."""
+    """Reject a boolean, which Python would accept as a number."""
     if isinstance(value, bool):
         raise ValueError("must be a number")  # noqa: TRY004  pydantic wants ValueError
     return value
 
 
 def _seconds(value: object) -> object:
-    """`90`, `"90s"`, `"10 minutes"`, `"1h"`."""
+    """Convert `90`, `"90s"`, `"10 minutes"` or `"1h"` to seconds."""
     if not isinstance(value, str):
         return no_switch(value)
     match = _DURATION.fullmatch(value.strip().lower())
@@ -75,29 +75,29 @@ split_globs = _split_at(r"\s*,\s*")
 
 
 def split_kinds(value: object) -> object:
-    """A list, or one text of words between commas: in one spelling."""
+    """Convert a list or comma-separated text to one sorted, lower-case text."""
     found = split_words(value.lower() if isinstance(value, str) else value)
     return ",".join(sorted(map(str, found))) if isinstance(found, (list, tuple)) else found
 
 
 def lower_case(value: object) -> object:
-    """A word in any case."""
+    """Convert a string to lower case without surrounding spaces; keep any other value."""
     return value.strip().lower() if isinstance(value, str) else value
 
 
 def mutation_word(value: object) -> object:
-    """A word in any case; `strict` of former versions means `warn`."""
+    """Convert a mutation mode to lower case; the former value `strict` becomes `warn`."""
     word = lower_case(value)
     return "warn" if word == "strict" else word
 
 
 def empty_for_none(value: str) -> str:
-    """`none` in any case takes back what a layer below says."""
+    """Convert `none` in any case to an empty value, which overrides a lower layer."""
     return "" if value.lower() == "none" else value
 
 
 def store_place(value: str) -> str:
-    """Where artifacts are kept: a bucket or a folder; `none` takes it back."""
+    """Validate the place of artifacts, a bucket or a folder; `none` becomes empty."""
     if "://" in value and not re.fullmatch(
         r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\s?#]*)?", value
     ):
@@ -113,7 +113,7 @@ def absolute_path(value: str) -> str:
 
 
 def call_rate(value: str) -> str:
-    """Calls of a model in a time; `none` takes back what a layer below says."""
+    """Validate a rate of model calls; `none` clears a lower layer's value."""
     rate = empty_for_none(value.strip().lower())
     return str(parse_rate(rate)) if rate else ""
 
@@ -146,7 +146,7 @@ exact_variable = _matching(
     r"[A-Za-z_][A-Za-z0-9_]*", "must be the name of one environment variable"
 )
 server_name = _matching(
-    # It fits between the underscores of `mcp__NAME__TOOL`.
+    # It must fit between the underscores of `mcp__NAME__TOOL`.
     r"[A-Za-z0-9][A-Za-z0-9-]{0,31}",
     "must have only letters, digits and -, at most 32",
 )
@@ -163,7 +163,7 @@ def _registry(value: str) -> str:
 
 
 def id_prefix(value: str) -> str:
-    """What ids of tasks begin with."""
+    """Validate a prefix of task ids and return it without its hyphen."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value.removesuffix("-")):
         raise ValueError("must start with a letter and have only letters, digits and _")
     return value.removesuffix("-")
@@ -176,7 +176,7 @@ def _one_line(value: str) -> str:
 
 
 def receiver_address(value: str) -> str:
-    """Where somebody receives what is posted there; `none` takes back what a layer below says."""
+    """Validate the URL that notifications are posted to; `none` clears a lower layer's value."""
     address = empty_for_none(value.strip())
     if address and not (
         re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+(/[!-~]*)?", address) and _has_place(address)
@@ -194,7 +194,7 @@ def _has_place(address: str) -> bool:
 
 
 def nats_address(value: str) -> str:
-    """Servers of NATS between commas; `none` takes back what a layer below says."""
+    """Validate NATS servers separated by commas; `none` clears a lower layer's value."""
     address = empty_for_none(value.strip())
     if address and not re.fullmatch(r"(?:(?:nats|tls|ws|wss)://[!-+\--~]+,?)+", address):
         raise ValueError("must be nats://HOST:4222 or tls://HOST:4222, separated by commas")
@@ -202,21 +202,21 @@ def nats_address(value: str) -> str:
 
 
 def tool_name(value: str) -> str:
-    """A tool, or a wildcard of their names."""
+    """Validate a tool name or a wildcard. Raises ValueError."""
     if not names_a_tool(value):
         raise ValueError(f"must be one of {', '.join(TOOLS)}, mcp__SERVER__TOOL, or a wildcard")
     return value
 
 
 def rule_pattern(value: str) -> str:
-    """What a permission is about."""
+    """Validate the pattern of a permission rule."""
     if value.startswith("!"):
         raise ValueError("must not begin with ! (to make an exception, add a later allow rule)")
     return _one_line(value)
 
 
 def format_name(value: str) -> str:
-    """What stands in `[REDACTED:name]`; a taken name would tell of another format."""
+    """Validate the name in `[REDACTED:name]`; names of built-in formats are rejected."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", value):
         raise ValueError("must have only lowercase letters, digits and -, at most 40")
     if any(value == shape.name for shape in load_rules.builtin_shapes()):
@@ -225,17 +225,17 @@ def format_name(value: str) -> str:
 
 
 def linear_expression(value: str) -> str:
-    """An expression that is searched for in linear time (RE2), and has a bound of its own."""
+    """Validate a linear-time (RE2) expression. Raises ValueError if it is invalid or too large."""
     try:
         compiled = patterns.linear(value)
-    # raised by `linear`, whose Protocol knows the size of no program
+    # raised by `linear`, whose Protocol does not know program sizes
     except re2.error as error:
         raise ValueError(f"must be a valid RE2 expression ({error})") from None
     if getattr(compiled, "programsize", 0) > _LARGEST_PROGRAM:
         raise ValueError("must be a smaller expression, with fewer repetitions")
     if compiled.groups > 1 or (compiled.groups and "(?P<value>" not in value):
         raise ValueError("must have only the group (?P<value>…), the secret; use (?:…) for others")
-    # What fits the empty text fits between any two letters: every file would be full of secrets.
+    # A pattern that matches empty text matches everywhere: every file would contain secrets.
     if compiled.search(b"") is not None:
         raise ValueError("must not match an empty text")
     return value

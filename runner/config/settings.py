@@ -30,35 +30,35 @@ COMMON, OWN, OWN_FILE, BOUND, CAPPED, FLOOR = SettingMark
 
 @dataclass(frozen=True, slots=True)
 class BuildSettings:
-    """How a run chooses and tries tasks."""
+    """Settings for choosing and retrying tasks."""
 
     jobs: int = field(default_factory=values.count_cores, metadata={"about": (COMMON,), "old": ""})
-    """Tasks at once."""
+    """Tasks that run in parallel."""
     agents: int = setting(3, COMMON)
-    """Agents and models at once, within `jobs`."""
+    """Agents and models that run in parallel, within `jobs`."""
     attempts: int = setting(5, COMMON)
-    """Attempts in a row before a task is BLOCKED."""
+    """Consecutive attempts before a task is BLOCKED."""
     backoff: float = setting(1.0, "Factor")
-    """Times the usual pause before an agent or a model is called again; 0: no pause."""
+    """Factor for the usual pause before an agent or a model is called again; 0: no pause."""
     checkpoint_every: int = setting(5, "CheckpointCount")
-    """Tasks from one full checkpoint to the next, 3 to 5."""
+    """Tasks between two full checkpoints, 3 to 5."""
     implementer: str = setting("", COMMON)
-    """Who implements a task that names nobody and has neither blocks nor Command."""
+    """Implementer of a task that names none and has neither blocks nor Command."""
     command: str = setting("", COMMON)
-    """What the `command` implementer runs for a task without Command."""
+    """Command of the `command` implementer for a task without Command."""
     plan_first: bool = setting(True, COMMON)
-    """Whether agents and models come to a plan before they write anything."""
+    """Whether agents and models make a plan before they write anything."""
     id_prefixes: tuple[str, ...] = setting((), "IdPrefixes")
-    """More prefixes of task ids, beside TASK and T."""
+    """Additional prefixes of task ids besides TASK and T."""
     task_graph: str = setting("", COMMON)
-    """The plan's path, where it is not in its usual place."""
+    """Path of the plan if it is not in its usual place."""
     extensions: tuple[str, ...] = setting((), "WordList", OWN_FILE)
-    """Extensions of other distributions that are loaded; only your own settings file sets it."""
+    """Extensions to load from other distributions; only your own settings file sets it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetSettings:
-    """What tasks, attempts and runs may use."""
+    """Settings for the budgets of tasks, attempts and runs."""
 
     minutes: float = setting(30, COMMON, BOUND)
     """Minutes of a task, all attempts together."""
@@ -74,7 +74,7 @@ class BudgetSettings:
     attempt_dollars: float | None = setting(None, BOUND)
     attempt_tool_calls: int | None = setting(None, BOUND)
     run_minutes: float | None = setting(None, BOUND)
-    """Minutes of a run, all its tasks together; the others likewise. None: no limit."""
+    """Minutes of a run, all tasks together; the others likewise. None: no limit."""
     run_tokens: int | None = setting(None, BOUND)
     run_dollars: float | None = setting(None, COMMON, BOUND)
     run_tool_calls: int | None = setting(None, BOUND)
@@ -82,101 +82,101 @@ class BudgetSettings:
 
 @dataclass(frozen=True, slots=True)
 class NotifySettings:
-    """Who is notified of the end of a run."""
+    """Settings for notifications at the end of a run."""
 
     command: str = setting("", COMMON, OWN, old="notify_command")
-    """The command that gets the end of a run as one line of JSON on standard input."""
+    """Command that gets the end of a run as one line of JSON on standard input."""
     on: tuple[str, ...] = setting(
         ("waits", "regression", "stopped"), "Endings", COMMON, OWN, old="notify_on"
     )
-    """At which ends: done, blocked, waits, regression, stopped."""
+    """Ends that trigger the command: done, blocked, waits, regression, stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitSettings:
-    """How landings are committed and pushed."""
+    """Settings for commits and pushes of landings."""
 
     draft_pr: bool = setting(False, OWN)
-    """Whether work that did not pass becomes a draft pull request, where there is a remote."""
+    """Whether rejected work becomes a draft pull request, if there is a remote."""
     commit: str = setting("task", "task|manual", COMMON)
-    """`task`: one commit at each landing; `manual`: the person commits."""
+    """`task`: one commit for each landing; `manual`: you commit."""
     record: str = setting("end", "end|never")
     """When statuses, CHECKPOINT.md and proofs are committed: `end` of each run, or `never`."""
     sign_seconds: float = setting(30, "Seconds", OWN)
-    """A program that signs a commit for git is stopped after this."""
+    """Timeout of a program that signs a commit for git."""
     sign_off: bool | None = setting(None)
-    """Whether commits get the person's `Signed-off-by`; none: as git's `format.signoff` says."""
+    """Whether commits get your `Signed-off-by`; none: as in git's `format.signoff`."""
     publish: str = setting("", "OptionalLine", COMMON, OWN)
     """The remote whose branch each landing moves first, under a lease: one clone builds a branch
     at a time; `none`: what lands stays here until a person pushes it."""
     publish_at: str = setting("task", "task|end", OWN)
-    """`task`: with each landing; `end`: with one push at the end of a run that did all of it."""
+    """`task`: push each landing; `end`: push once at the end of a run that completed."""
     lease_seconds: float = setting(5 * MINUTE, "Seconds", OWN)
-    """A lease that stays unchanged for so long may be taken over."""
+    """Seconds without a change after which a lease may be taken over."""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
-    """What one command or proposal may use."""
+    """Settings for the limits of one command or proposal."""
 
     soft_seconds: float = setting(5 * MINUTE, "Seconds", COMMON)
-    """After this a command is reported as still running."""
+    """Seconds after which a command is reported as still running."""
     idle_seconds: float = setting(10 * MINUTE, "Seconds", COMMON)
-    """A command that says nothing for so long is ended."""
+    """A command without output for this many seconds is ended."""
     hard_seconds: float = setting(30 * MINUTE, "Seconds", COMMON)
-    """A command is ended after this."""
+    """Timeout of a command."""
     gate_seconds: float = setting(300, "Seconds", COMMON)
-    """A gate is ended after this; `types` and `lint` have their own."""
+    """Timeout of a gate; `types` and `lint` have their own."""
     types_seconds: float = setting(120, "Seconds")
     lint_seconds: float = setting(60, "Seconds")
     processes: int = setting(4096, OWN)
-    """Processes and threads of one command at once."""
+    """Maximum number of processes and threads of one command."""
     memory: str = setting("", "Size", COMMON, OWN)
-    """Memory of one command, as `4GB`, where its task names none; none: no limit."""
+    """Memory limit of one command, as `4GB`, if its task sets none; none: no limit."""
     processors: float = setting(0, OWN)
-    """Processors that one command may keep busy, all its processes together; 0: all there are."""
+    """Processors that one command may use, all its processes together; 0: all."""
     disk: str = setting("", "Size", OWN)
     """Bytes that one command may write to disk, as `10GB`, before it is ended; none: no limit."""
     io: str = setting("", "Rate", OWN)
-    """How fast one command may read, and write, as `50MB/s`; none: as fast as it goes."""
+    """Read and write rate of one command, as `50MB/s`; none: no limit."""
     file_size: str = setting("8GB", "Size", OWN)
-    """The largest file that a command may write."""
+    """Largest file that a command may write."""
     proposal_file_size: str = setting("50MB", "Size", CAPPED)
-    """The largest file that a task may propose."""
+    """Largest file that a task may propose."""
     proposal_size: str = setting("500MB", "Size", CAPPED)
-    """The most bytes of all files that a task proposes."""
+    """Maximum total bytes of the files that a task proposes."""
     proposal_files: int = setting(10_000, CAPPED)
-    """The most files that a task proposes."""
+    """Maximum number of files that a task proposes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProofSettings:
-    """What proves a task."""
+    """Settings for the proof of a task."""
 
     coverage: float = setting(70, "Percent", COMMON)
-    """Percent of the lines of a task's files that its tests must reach."""
+    """Minimum percent of the lines of a task's files that its tests cover."""
     project_coverage: float = setting(70, "Percent")
-    """Percent of the project's lines."""
+    """Minimum percent of the project's lines."""
     held_out_dir: str = setting("", "AbsolutePath", OWN)
-    """Where held-out files lie, outside of every work tree; none: the state folder."""
+    """Folder of held-out files, outside of every work tree; none: the state folder."""
     sast_block_at: str = setting("never", "low|medium|high|never")
-    """Findings of this severity and above refuse a write: `low`, `medium`, `high` or `never`."""
+    """Lowest severity of findings that rejects a write: `low`, `medium`, `high` or `never`."""
     strict_contracts: bool = setting(False)
     """Whether code needs a test contract, and a task of type api or data a contract."""
     require_proof: str = setting("agents", "always|agents|never", COMMON)
     """Whose work needs a proof by a command: `agents` (and models, commands), `always`, `never`."""
     require_contracts: str = setting("api", "ContractKinds")
-    """Written types of tasks that need Contracts: `api`, `api,data` or `none`."""
+    """Explicit task types that need Contracts: `api`, `api,data` or `none`."""
     assurance: str = setting("tests", "tests|independent", COMMON)
-    """The grade below which work of agents, models and commands waits: `tests` or `independent`."""
+    """Minimum grade of work by agents, models and commands: `tests` or `independent`."""
     strict: bool = setting(False)
-    """Whether a failure that was there before a change refuses it too."""
+    """Whether pre-existing failures also reject a change."""
     coverage_missing: str = setting("warn", "warn|fail")
-    """What coverage that could not be measured does: `warn` or `fail`."""
+    """Effect of coverage that could not be measured: `warn` or `fail`."""
     contract_examples: int = setting(50)
-    """Requests that an OpenAPI contract tries per operation."""
+    """Requests per operation that an OpenAPI contract tries."""
     default_gates: bool = setting(True, COMMON)
-    """Whether the gates that the repository declares about itself hold where none are set."""
+    """Whether gates that the repository declares apply if none are set."""
     gate_batch_seconds: float = setting(30, "Wait")
     """How long proven tasks wait for others, to run a whole test suite once for all; 0: never."""
     red_first: str = setting("auto", "auto|always|never", COMMON)
@@ -185,19 +185,19 @@ class ProofSettings:
     held_out_land: bool = setting(True, OWN)
     """Whether held-out files land in the commit of their task; `false`: they stay in the store."""
     held_out_rounds: int = setting(3)
-    """Failed held-out proofs that go back to the implementer before a person is asked."""
+    """Failed held-out proofs returned to the implementer before a person must decide."""
     test_visibility: str = setting("held-out", "held-out|visible")
     """Tests of a separate author: `held-out`, or `visible` to the implementer (read-only)."""
     mutation: str = setting("warn", "Mutation", COMMON)
-    """Whether mutants of what agents, commands and models wrote are tried: `off` or `warn`."""
+    """Whether to test mutants of the work of agents, commands and models: `off` or `warn`."""
     regression: str = setting("repair", "repair|halt")
-    """A change that breaks another task: `repair` (the next attempt must fix it) or `halt`."""
+    """When a change breaks another task: `repair` (the next attempt must fix it) or `halt`."""
     changed_dependents: str = setting("transitive", "direct|transitive")
     """How far a change is traced: `direct` or `transitive` dependents."""
     conservative: bool = setting(False)
-    """Whether what cannot be decided counts as affected."""
+    """Whether undecidable cases count as affected."""
     verify_at_end: str = setting("changed", "Verification", COMMON)
-    """What a run proves once more on the whole tree at its end: `changed`, `all` or `never`."""
+    """What a run proves again on the whole tree at its end: `changed`, `all` or `never`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,17 +205,17 @@ class AgentSettings:
     """Agent programs, and what they are shown."""
 
     command: str = setting("", COMMON, OWN, old="agent_command")
-    """What the `agent` implementer runs: any agent program that no preset knows."""
+    """Command of the `agent` implementer: any agent program without a preset."""
     acp_command: str = setting("", OWN)
-    """What an `acp:NAME` implementer starts: any agent that speaks the Agent Client Protocol."""
+    """Command of an `acp:NAME` implementer: any agent that speaks the Agent Client Protocol."""
     env: tuple[str, ...] = setting((), "Names", COMMON, OWN, old="agent_env")
-    """Names of more environment variables that an agent program gets, such as its login's."""
+    """Additional environment variables that an agent program gets, such as its login's."""
     files: tuple[str, ...] = setting((), "HomePaths", COMMON, OWN, old="agent_files")
-    """Files below HOME of which an agent program gets a copy, such as its login."""
+    """Files below HOME that are copied for an agent program, such as its login."""
     context_tokens: int = setting(8000)
-    """Tokens of the files that a brief shows; what it tells beside them is bounded by the same."""
+    """Maximum tokens of the files in a brief; its other content has the same limit."""
     read_allow: tuple[str, ...] = setting((), "Globs", FLOOR)
-    """Globs of tracked files that a brief may show; none: all but private ones."""
+    """Globs of tracked files that a brief may show; none: all except private ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,75 +223,75 @@ class ModelSettings:
     """Models, and the server that has them."""
 
     plan: str = setting("", "ModelName", COMMON, old="model_plan")
-    """The model that plans, as the agent program or the provider names it; none: its default."""
+    """Model that plans, as named by the agent program or the provider; none: its default."""
     execute: str = setting("", "ModelName", COMMON, old="model_execute")
-    """The model that writes."""
+    """Model that writes."""
     escalate: tuple[str, ...] = setting((), "ModelNames", COMMON, old="model_escalate")
-    """Models that write, from small to strong: the next one after each failed proof."""
+    """Models that write, from small to strong: each failed proof moves to the next."""
     review: str = setting("", "ModelName", COMMON, old="model_review")
-    """The model that reviews where `review.mode` is `auto` and `review.command` is not set."""
+    """Model that reviews if `review.mode` is `auto` and `review.command` is not set."""
     draft: str = setting("", "ModelName", old="model_draft")
-    """The model that drafts plans, or the agent program; none: the one that plans."""
+    """Model or agent program that drafts plans; none: the one that plans."""
     base_url: str = setting("", "ServerAddress", COMMON, OWN, old="model_base_url")
-    """Address of the server that `openai-compatible:` models are asked of."""
+    """Address of the server for `openai-compatible:` models."""
     key_env: str = setting("", "VariableName", COMMON, OWN, old="model_key_env")
-    """Name of the variable with that server's key; none: it is asked without one."""
+    """Name of the variable with that server's key; none: requests have no key."""
     calls: str = setting("", "CallRate", OWN, old="model_calls")
-    """How often a run calls models, all its tasks together, as `6/minute`; none: no bound."""
+    """Rate of model calls in a run, all tasks together, as `6/minute`; none: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewSettings:
-    """Who reviews changes and plans."""
+    """Settings for the review of changes and plans."""
 
     mode: ReviewMode | None = setting(None, "Review", COMMON, FLOOR, old="review")
     """Who reviews changes: `prompt` (you), `auto` (`review.command` or `model.review`) or `off`;
     none: you on a terminal, else nobody."""
     at: str = setting("proof", "proof|write", old="review_at")
-    """`proof`: once a task, of proven bytes; `write`: before the compile step of each write."""
+    """`proof`: once a task, after its proof; `write`: before the compile step of each write."""
     plan: ReviewMode | None = setting(None, "Review", COMMON, FLOOR, old="plan_review")
     """Who approves a plan that an agent writes first; none: `prompt` on a terminal, else `off`."""
     command: str = setting("", COMMON, OWN, old="review_command")
-    """What reviews a diff where `review.mode` is `auto`: exit 0 approves, else it says why not."""
+    """Reviews a diff if `review.mode` is `auto`: exit 0 approves, else its output is the reason."""
     insisted: bool = False
     plan_insisted: bool = False
-    """Whether `mode` and `plan` come from environment or flag, which alone loosen the rest."""
+    """Whether `mode` and `plan` come from environment or flag; only those can loosen the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
-    """What commands may read and reach."""
+    """Settings for the files and network that commands may access."""
 
     kind: str = setting(
         "auto", "auto|bubblewrap|landlock|seatbelt|none", COMMON, OWN, old="sandbox"
     )
     """`auto`, `bubblewrap`, `landlock`, `seatbelt` (macOS) or `none`."""
     read: tuple[str, ...] = setting((), "Paths", COMMON, OWN, old="sandbox_read")
-    """More paths that a command in the sandbox may read."""
+    """Additional paths that a command in the sandbox may read."""
     worktree_include: tuple[str, ...] = setting((), "Globs", COMMON, OWN)
-    """Patterns of ignored files that are copied into scratch trees, beside `.worktreeinclude`."""
+    """Patterns of ignored files to copy into scratch trees, besides `.worktreeinclude`."""
     worktree_include_remote: bool = setting(False, OWN)
-    """Whether such files are sent to the workers of a cluster, too."""
+    """Whether such files are also sent to the workers of a cluster."""
     network: Network = setting(Network.YES, "Reach", COMMON, OWN)
-    """The most that any command may reach, whatever plan and gates ask for."""
+    """Maximum network access of any command, whatever the plan and gates request."""
     registries: tuple[str, ...] = setting((), "Hosts", COMMON, FLOOR)
-    """More hosts that `Network: registries` reaches. In a repository's settings: the only hosts."""
+    """Additional hosts of `Network: registries`. In a repository's settings: the only hosts."""
     pass_env: tuple[str, ...] = setting((), "Names", COMMON, OWN)
-    """Names of more environment variables that commands get."""
+    """Names of additional environment variables that commands get."""
     secrets: tuple[str, ...] | None = setting(None, "Names", COMMON, OWN)
-    """Names that a task may require as secrets; none: whichever a trusted plan requires."""
+    """Names that a task may require as secrets; none: all that a trusted plan requires."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkillSettings:
-    """Which skills a brief lists."""
+    """Settings for the skills in a brief."""
 
     auto_discover: bool = setting(True, old="skills_auto_discover")
-    """Whether the repository's own skills are listed in briefs."""
+    """Whether briefs list the repository's own skills."""
     fallback_to_builtin: bool = setting(True, old="skills_fallback_to_builtin")
-    """Whether skills that come with the runner stand in for names it has none of."""
+    """Whether built-in skills are used for names that the repository lacks."""
     folders: tuple[str, ...] = setting(("skills",), "Folders", old="skills_folders")
-    """Folders of the project in which skills are looked for."""
+    """Project folders that are searched for skills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,47 +299,47 @@ class TeamSettings:
     """The team's store and its workers."""
 
     store: str = setting("", COMMON, OWN)
-    """The team's store: `postgresql://USER@HOST/DATABASE`, or a path; none: SQLite, kept by you."""
+    """Team store: `postgresql://USER@HOST/DATABASE`, or a path; none: your own SQLite file."""
     four_eyes: bool = setting(False, COMMON, OWN)
-    """Whether a team has what waits approved by somebody else than who asked for it."""
+    """Whether a team's approvals must come from a person other than the requester."""
     worker_default_branch: bool = setting(False, OWN)
-    """Whether a team's builds may land on the branch that they begin on."""
+    """Whether a team's builds may land on the branch that they start from."""
     worker_beat: float = setting(3.0, "Seconds", OWN)
-    """A worker tells the store so often that it still has its build."""
+    """Interval at which a worker reports to the store that it still has its build."""
     worker_ttl: float = setting(30.0, "Seconds", OWN)
-    """A build whose worker was not heard of for so long is handed on."""
+    """Time without a report after which a worker's build is given to another worker."""
     worker_poll: float = setting(5.0, "Seconds", OWN)
-    """A worker looks into the store so often by itself, where nothing tells it of news."""
+    """Interval at which a worker polls the store, if nothing notifies it of news."""
     worker_cache: str = setting("10GB", "Size", OWN)
-    """What a worker keeps of repositories, and as much of clones of builds that are over."""
+    """Size of a worker's repository cache, and of its clones of finished builds."""
     worker_credentials: tuple[str, ...] = setting((), "WordList", OWN)
-    """Variables with a token, each with the one host that may get it: `TOKEN@HOST`."""
+    """Variables with a token, each with the only host that may get it: `TOKEN@HOST`."""
     worker_folders: tuple[str, ...] = setting((), "Paths", OWN)
-    """Folders whose repositories a worker builds, where a path or `file://` is registered."""
+    """Folders whose repositories a worker may build, if a path or `file://` is registered."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactsSettings:
-    """Where the files of a run are kept."""
+    """Settings for the storage of a run's files."""
 
     store: str = setting("", "StorePlace", old="artifacts_store")
-    """Where what a run leaves is kept: `s3://BUCKET/PREFIX`, or a folder; none: nowhere."""
+    """Store of run artifacts: `s3://BUCKET/PREFIX`, or a folder; none: not stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventSettings:
-    """Who receives events."""
+    """Settings for the receivers of events."""
 
     nats: str = setting("", "NatsAddress", COMMON, OWN, old="events")
-    """Where events go: NATS JetStream, as `nats://HOST:4222`; `none`: nowhere."""
+    """Destination of events: NATS JetStream, as `nats://HOST:4222`; `none`: not sent."""
     days: int = setting(30, "EventDays", OWN, old="events_days")
-    """For how many days the stream keeps them, 7 to 90."""
+    """Days for which the stream keeps them, 7 to 90."""
     key_env: str = setting("", "VariableName", OWN, old="events_key_env")
-    """Name of the variable with that server's token; none: it is asked without one."""
+    """Name of the variable with that server's token; none: requests have no token."""
     webhook: str = setting("", "ReceiverAddress", COMMON, OWN)
-    """The address that each event is posted to, signed; `none`: nowhere."""
+    """Address to which each event is posted, signed; `none`: not posted."""
     webhook_key_env: str = setting("", "VariableName", OWN)
-    """Name of the variable with the key that webhooks are signed with."""
+    """Name of the variable with the key that signs webhooks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,38 +347,38 @@ class TelemetrySettings:
     """Traces of runs."""
 
     otlp: str = setting("", "ReceiverAddress", COMMON, OWN, old="telemetry_otlp")
-    """The collector that traces go to, as `http://HOST:4318`; `none`: nowhere."""
+    """Collector of traces, as `http://HOST:4318`; `none`: not sent."""
     content: bool = setting(False, OWN, old="telemetry_content")
-    """Whether traces have commands, findings and summaries in them, too."""
+    """Whether traces also contain commands, findings and summaries."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """Where attempts run."""
+    """Settings for the place where attempts run."""
 
     executor: str = setting("threads", "ExecutorName", COMMON, OWN)
     """Where attempts run: `inline`, `threads`, `dask`, or `dask:` with an address or file."""
     insecure: bool = setting(False, OWN, old="insecure_cluster")
     """Whether a cluster on a network may be used without TLS."""
     tls_ca: str = setting("", OWN, old="dask_tls_ca")
-    """TLS files: authority, certificate and key; none: what Dask's own configuration names."""
+    """TLS files: authority, certificate and key; none: those of Dask's own configuration."""
     tls_cert: str = setting("", OWN, old="dask_tls_cert")
     tls_key: str = setting("", OWN, old="dask_tls_key")
 
 
 @dataclass(frozen=True, slots=True)
 class FloorSettings:
-    """What a repository requires at least, by the settings' old names; None: nothing."""
+    """The minimum that a repository requires, by the settings' old names; None: nothing."""
 
     permission: tuple[Permission, ...] = ()
     review: ReviewMode | None = None
     plan_review: ReviewMode | None = None
     registries: tuple[str, ...] | None = None
-    """The only hosts of all these that it wants reached."""
+    """The only hosts of these that the repository allows."""
     secret_formats: tuple[SecretShape, ...] = ()
-    """They refuse a write, and hide nothing that a person is shown."""
+    """Formats that reject a write but hide nothing in what a person sees."""
     read_allow: tuple[str, ...] | None = None
-    """Globs of the only files that it wants shown."""
+    """Globs of the only files that the repository allows to be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,40 +403,40 @@ class Settings:
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
     floor: FloorSettings = field(default_factory=FloorSettings)
     gates: tuple[GateSpec, ...] = setting((), "Gates", COMMON)
-    """Gates of every task."""
+    """Gates that apply to every task."""
     gates_by_type: tuple[tuple[str, tuple[GateSpec, ...]], ...] = ()
-    """Gates of the tasks of one type; one that is named as a general gate replaces it."""
+    """Gates of one task type; one with the name of a general gate replaces it."""
     permission: tuple[Permission, ...] = setting((), "Rules", COMMON, FLOOR)
-    """What the tools of a model may do: of the rules that match, the last wins."""
+    """What the tools of a model may do; the last matching rule wins."""
     mcp: tuple[McpServer, ...] = setting((), "McpServers", COMMON, OWN)
-    """Servers whose tools a model may call."""
+    """MCP servers whose tools a model may call."""
     secret: tuple[SecretSource, ...] = setting((), "Leases", COMMON, OWN)
-    """Commands that say secrets which tasks require: asked when an attempt needs one, by name."""
+    """Commands that print secrets which tasks require: run when an attempt needs one, by name."""
     secret_formats: tuple[SecretShape, ...] = setting((), "SecretFormats", FLOOR)
-    """Formats of credentials beside the built-in ones."""
+    """Credential formats besides the built-in ones."""
     compile: tuple[tuple[str, str], ...] = setting((), "Compilers")
-    """More compilers: (glob of paths, command), where `{file}` stands for the path."""
+    """Additional compilers: (glob of paths, command), where `{file}` is the path."""
     resources: tuple[Resource, ...] = setting((), "Supplies", COMMON)
-    """How much of each scarce thing there is."""
+    """Available amount of each scarce resource."""
 
     def gates_for(self, task_type: str) -> tuple[GateSpec, ...]:
-        """The project's gates for a task of this type, in their written order."""
+        """Return the project's gates for a task of this type, in their written order."""
         own = dict(self.gates_by_type).get(task_type.casefold(), ())
         replaced = {gate.name for gate in own}
         return (*(gate for gate in self.gates if gate.name not in replaced), *own)
 
     def seconds_for(self, gate: GateSpec) -> float:
-        """How many seconds a gate may take: what it says itself, else the default of its name."""
+        """Return the timeout of a gate in seconds: its own, else the default of its name."""
         by_name = {"types": self.limits.types_seconds, "lint": self.limits.lint_seconds}
         return gate.seconds or by_name.get(gate.name.casefold(), self.limits.gate_seconds)
 
     def network_for(self, asked: Network) -> Network:
-        """What a command may reach that asks for `asked`: never more than the person allows."""
+        """Return the network access for a command's request, limited by the person's setting."""
         reaches = tuple(Network)
         return min(asked, self.sandbox.network, key=reaches.index)
 
     def secrets_for(self, task: Task, environ: Mapping[str, str]) -> dict[str, str]:
-        """Names and values of the secrets that a task requires, and that the person lets it have.
+        """Return the secrets that a task requires and settings permit, as names and values.
 
         What a command of the person's own says is not among them (`run/secret_leases`).
         """
@@ -448,13 +448,13 @@ class Settings:
         return {name: environ[name] for name in sorted(permitted) if name in environ}
 
     def plan_review_of(self, default: ReviewMode) -> ReviewMode:
-        """Who approves a task's own plan, where nobody chose: `default`."""
+        """Return the review mode of a task's own plan; `default` if none is set."""
         if self.review.plan_insisted and self.review.plan is not None:
             return self.review.plan
         return values.tightest(self.review.plan or default, self.floor.plan_review)
 
     def with_model(self, **named: Any) -> Settings:
-        """The same settings with other models."""
+        """Return a copy of the settings with other models."""
         return replace(self, model=replace(self.model, **named))
 
     @property
@@ -468,7 +468,7 @@ class Settings:
         return tuple(filter(None, (self.agent.read_allow, self.floor.read_allow or ())))
 
     def review_of(self, asked: ReviewMode | None, default: ReviewMode) -> ReviewMode:
-        """Who reviews a task whose plan asks for `asked`, where nobody chose: `default`.
+        """Return the review mode of a task with this mode in its plan; `default` if none is set.
 
         Plan and repository only tighten; environment and flags have the last word.
         """
@@ -483,36 +483,36 @@ class Loaded:
 
     settings: Settings
     sources: Mapping[str, str]
-    """Setting to `default`, `runner.toml:3`, `environment RUNNER_BUILD_JOBS` or `--jobs`."""
+    """By setting: `default`, `runner.toml:3`, `environment RUNNER_BUILD_JOBS` or `--jobs`."""
     notes: tuple[str, ...] = ()
-    """What was set and does not count, and why."""
+    """Settings that were ignored, and why."""
 
     def value_of(self, name: str) -> object:
-        """The value of a setting by its name, such as `limits.soft_seconds`."""
+        """Return the value of a setting by its name, such as `limits.soft_seconds`."""
         return attrgetter(name)(self.settings)
 
     def describe(self, name: str) -> tuple[object, str, bool]:
-        """The value of a setting, its source, and whether people often need it."""
+        """Return the value of a setting, its source, and whether people often need it."""
         marks = declarations()[name].marks if name in declarations() else ()
         return self.value_of(name), self.sources.get(name, "default"), COMMON in marks
 
     def list_given(self) -> tuple[str, ...]:
-        """The names of what differs from the default."""
+        """Return the names of the settings that differ from their defaults."""
         usual = Loaded(Settings(), {})
         return tuple(one for one in list_names() if self.value_of(one) != usual.value_of(one))
 
     def is_from_repository(self, name: str) -> bool:
-        """Whether the repository sets it."""
+        """Return whether a setting comes from the repository."""
         return self.sources.get(name, "").startswith(("runner.toml", "pyproject.toml"))
 
 
 @cache
 def declarations() -> Mapping[str, Declaration]:
-    """Every setting that a source can set, by name."""
+    """Return every setting by name."""
     return {one.name: one for one in declare(Settings)}
 
 
 def list_names() -> tuple[str, ...]:
-    """Every setting, and what is made of them."""
+    """Return the names of all settings, including derived ones and floors."""
     floors = (f"floor.{one.name}" for one in fields(FloorSettings))
     return (*declarations(), "gates_by_type", *floors)

@@ -1,4 +1,4 @@
-"""Rules on a line of shell: each of its commands has to be allowed by itself.
+"""Permission rules for shell lines: every command of a line must be allowed.
 
 `allow bash git status*` must not let `git status; rm -rf /` run, nor is `deny bash git push*` got
 round by `cd a && /usr/bin/git push`. A pattern with signs of the shell is about the whole line.
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 SHELL = "bash"
-"""Shell commands of agents: a pattern is held against each simple command of a line."""
+"""Shell commands of agents: a pattern is matched with each simple command of a line."""
 
 
 class Permit(StrEnum):
-    """What a rule says of a call; later members are tighter."""
+    """The decision of a permission rule; later members are tighter."""
 
     ALLOW = "allow"
     ASK = "ask"
@@ -45,9 +45,9 @@ class Permission:
     """One `[[permission]]` of the settings."""
 
     tool: str
-    """A name, or a wildcard such as `mcp__*`."""
+    """Tool name, or a wildcard such as `mcp__*`."""
     pattern: str
-    """What the call is about: a path's glob for tools of files, else a wildcard of the subject."""
+    """Subject of the call: a path glob for file tools, else a wildcard."""
     action: Permit
 
     def __str__(self) -> str:
@@ -63,18 +63,18 @@ class PermissionAnswer:
     allowed: bool
     reason: str = ""
     once: bool = False
-    """Whether it holds for one call; of a write, until the attempt that makes it is over."""
+    """Whether it holds for one call only; for a write, until its attempt ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What the rules say of one call, and which of them says it."""
+    """The rules' decision about one call, and the rule that made it."""
 
     permit: Permit
     rule: Permission | None = None
     of_repository: bool = False
     reason: str = ""
-    """Why a person who was asked refused."""
+    """Why the person refused."""
 
     def __str__(self) -> str:
         if self.rule is None:
@@ -88,11 +88,11 @@ _SPACED = regex(r"[ \t]*([;|&<>()]+)[ \t]*")
 _ALL = frozenset({"*", "**"})
 _ORDER = tuple(Permit)
 _RUNS = regex(r"bash|shell|exec|terminal|run_command|\Ash\Z|local_shell", re.IGNORECASE)
-"""Names of tools that run commands: `Bash`, `run_shell_command`, `exec_command`, `local_shell`."""
+"""Tool names that run commands: `Bash`, `run_shell_command`, `exec_command`, `local_shell`."""
 
 
 def command_of(tool: str, arguments: Mapping[str, object]) -> str:
-    """The line of shell that a call is to run; empty for a call of another tool."""
+    """Return the shell command of a tool call; empty for other tools."""
     if tool and not _RUNS.search(tool):
         return ""
     for name in ("command", "cmd", "script"):
@@ -105,7 +105,7 @@ def command_of(tool: str, arguments: Mapping[str, object]) -> str:
 
 
 def strictest_word(line: str, rules: Sequence[Permission]) -> Word:
-    """What one source of rules says: the strictest word on any command, or on the whole line."""
+    """Return the strictest decision of one set of rules on any command or the whole line."""
     words = list(_words(line, [rule for rule in rules if _names(rule.tool)]))
     return max(words, key=lambda word: _ORDER.index(word.permit), default=Word(Permit.ALLOW))
 
@@ -134,13 +134,13 @@ def _names(tool: str) -> bool:
 
 
 def _is_about(rule: Permission, command: ShellCommand) -> bool:
-    """What allows is about a command as it is written, what tightens also about what it means."""
+    """Check whether a rule matches a command: as written, or also as resolved unless it allows."""
     forms = (command.text,) if rule.action is Permit.ALLOW else (command.text, *command.meant)
     return any(_matches(form, rule) for form in forms)
 
 
 def _is_about_line(rule: Permission, line: str) -> bool:
-    """The same of a whole line: to the shell `a|sh` is `a | sh`."""
+    """Return whether a rule matches a whole line, with or without spaces at operators."""
     if rule.action is Permit.ALLOW:
         return _matches(line, rule)
     return _matches(line, rule) or _matches(_close_up(line), rule, _close_up(rule.pattern))
@@ -163,8 +163,8 @@ def _matches(text: str, rule: Permission, pattern: str = "") -> bool:
 # --- the commands of a line -----------------------------------------------------------
 
 
-# POSIX 2.2.1: a backslash and the line's end are taken away before words are split, so
-# `gi\⏎t` is one word. Escapes are read in pairs: behind `\\` the line's end is a line's end.
+# POSIX 2.2.1: a backslash and newline are removed before word splitting, so `gi\⏎t` is one word.
+# Escapes are read in pairs: after `\\` a newline stays a newline.
 _CONTINUED = regex(r"\\.", re.DOTALL)
 _OPERATORS = regex(r"\A[;&|\n()]+\Z")
 _ASSIGNED = regex(r"[A-Za-z_]\w*\+?=")
@@ -174,10 +174,10 @@ sudo doas env command exec nohup time nice ionice stdbuf setsid xargs timeout bu
 builtin eval then do else if while until ! { chroot unshare strace watch parallel
 """
 _WRAPPERS = frozenset(_WRAPPERS_WORDS.split())
-"""Words in front of the command that really runs."""
+"""Words before the command that really runs."""
 _FINDS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"})
-"""Options of git itself that have a value behind them (git(1))."""
+"""Options of git itself that take a value (git(1))."""
 _SHELLS = regex(r"(?:\S*/)?(?:ba|da|z|k|a|fi)?sh\Z")
 _SCRIPT = regex(r"-[a-zA-Z]*c[a-zA-Z]*\Z")
 _MOST_LETTERS = 1_000_000
@@ -190,13 +190,13 @@ class ShellCommand:
     """One command of a line."""
 
     text: str
-    """Its words, as the shell would see them after quotes."""
+    """Its words after quote removal, as the shell sees them."""
     meant: tuple[str, ...] = ()
-    """What it runs besides: without its folder, variables and what stands in front of it."""
+    """Other commands it runs: without folder, variables and prefix words."""
 
 
 def shell_commands(line: str) -> tuple[ShellCommand, ...]:
-    """Every simple command of a line, those inside of `$(…)` and `sh -c '…'` too.
+    """Return every simple command of a line, including nested ones. Raises ValueError.
 
     Raises ValueError for a line in which too much stands.
     """
@@ -223,7 +223,7 @@ class _Reader:
                     waiting.append(inner)
 
     def _take_apart(self, line: str) -> Iterator[str]:
-        """Its own commands, put to those found; and the lines that stand in it."""
+        """Yield the lines nested in a line, and collect its own commands."""
         for words in _split(line):
             meant: dict[str, None] = {}
             for left in _fronts(words):
@@ -236,7 +236,7 @@ class _Reader:
         yield from map(self._count, _find_substitutions(line))
 
     def _count(self, text: str) -> str:
-        """The same text. What stands deep in a line stands in each text around it, too."""
+        """Return the text; count its length and raise ValueError above the limit."""
         self._letters += len(text)
         if self._letters > _MOST_LETTERS:
             raise ValueError("the command line is too long to analyse")
@@ -244,7 +244,7 @@ class _Reader:
 
 
 def _split(line: str) -> list[list[str]]:
-    """The words of each command between `;`, `&&`, `|`, brackets and line ends."""
+    """Split a line into the words of its commands."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|()\n")
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, "#"
     commands: list[list[str]] = [[]]
@@ -260,14 +260,14 @@ def _split(line: str) -> list[list[str]]:
 
 
 def _fronts(words: list[str]) -> Iterator[list[str]]:
-    """A command, and each that it runs in its place: `sudo env A=1 git push` runs `git push`."""
+    """Yield a command and each one it wraps: `sudo env A=1 git push` wraps `git push`."""
     while words:
         yield words
         words = _without_front(words)
 
 
 def _without_front(words: list[str]) -> list[str]:
-    """The words behind a variable, or behind a program that runs another with its options."""
+    """Return the words after a leading assignment or wrapper program; empty if there is none."""
     name = words[0].rpartition("/")[2]
     if _ASSIGNED.match(words[0]):
         return words[1:]
@@ -282,7 +282,7 @@ def _without_front(words: list[str]) -> list[str]:
 
 
 def _without_git_options(words: list[str]) -> list[str]:
-    """`git -C . push` as `git push`; nothing where git has no options of its own."""
+    """Return `git push` for `git -C . push`; empty if git has no options itself."""
     at = 1
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in _GIT_VALUES else 1
@@ -290,7 +290,7 @@ def _without_git_options(words: list[str]) -> list[str]:
 
 
 def _scripts(words: list[str]) -> Iterator[str]:
-    """What a shell is handed as a program, `eval` as words, or `find` to run."""
+    """Yield the lines that a shell, `eval` or `find` runs."""
     name = words[0].rpartition("/")[2]
     if name == "eval":
         yield " ".join(words[1:])
@@ -305,7 +305,7 @@ def _scripts(words: list[str]) -> Iterator[str]:
 
 
 def _find_substitutions(line: str) -> Iterator[str]:
-    """What stands in `$(…)`, `<(…)` and back quotes."""
+    """Yield the commands inside `$(…)`, `<(…)` and back quotes."""
     for match in _INNER.finditer(line):
         if match[0] == "`":
             end = line.find("`", match.end())

@@ -1,4 +1,4 @@
-"""Counts and sizes as people write them: `2`, `4GB`, `512 MB`, `1.5g`; units are powers of 1024.
+"""Parse counts and sizes such as `2`, `4GB`, `512 MB`, `1.5g`; units are powers of 1024.
 
 How often a model may be called, as people write it: `60/minute`, `500/hour`.
 """
@@ -17,19 +17,19 @@ _UNITS = "kmgt"
 _UNIT = 1024
 _SHOWN = ((4, "TB"), (3, "GB"), (2, "MB"))
 _LEAST_MEMORY = _UNIT**2
-"""No program starts with less, so that a number alone is a unit forgotten."""
+"""No program starts with less, so a bare number is probably missing its unit."""
 _MOST_PORTS = 65535
 
 
 def bytes_of(text: str) -> int | None:
-    """The bytes that a text means; `None` where it means none."""
+    """Parse a size into bytes; return `None` if it is invalid or 0."""
     amount = amount_of(text)
     return int(amount) if amount else None
 
 
 @lru_cache(maxsize=256)
 def amount_of(text: str) -> float | None:
-    """How much of something a text means, 0 too; `None` where it is neither number nor size."""
+    """Return the amount that a text means, which may be 0; None if it is no number or size."""
     found = _SIZE.fullmatch(text.strip())
     if not found:
         return None
@@ -39,14 +39,14 @@ def amount_of(text: str) -> float | None:
 
 
 def format_size(amount: float) -> str:
-    """An amount for a person: `2`, `4GB`."""
+    """Format an amount with its unit: `2`, `4GB`."""
     fitting = ((power, unit) for power, unit in _SHOWN if amount >= _UNIT**power)
     power, unit = next(fitting, (0, ""))
     return f"{amount / _UNIT**power:g}{unit}"
 
 
 def explain_lacking(name: str, amount: str) -> str:
-    """What the amount of a scarce thing would have to be, where it is not; else empty.
+    """Return the required form of a resource's amount if it is invalid; else empty.
 
     `name` as `Resource` has it, casefolded: memory is a size, and a port a number of its own.
     """
@@ -60,7 +60,7 @@ def explain_lacking(name: str, amount: str) -> str:
 
 
 def with_names(table: object) -> object:
-    """A table of scarce things, each amount with its name beside it, as `parse_supply` reads them.
+    """Return a resource table with each amount paired with its name, as `parse_supply` expects.
 
     Raises ValueError where one name is in it twice, in two spellings.
     """
@@ -74,7 +74,7 @@ def with_names(table: object) -> object:
 
 
 def parse_supply(pair: tuple[str, object]) -> str:
-    """How much there is of a scarce thing; raises ValueError for what is no amount of it."""
+    """Return the amount of a limited resource. Raises ValueError for an invalid amount."""
     name, amount = pair
     text = str(amount).strip()
     lacks = explain_lacking(name.strip().casefold(), "" if isinstance(amount, bool) else text)
@@ -87,7 +87,7 @@ def parse_supply(pair: tuple[str, object]) -> str:
 
 
 HOURLY = {"minute": 60, "hour": 1}
-"""How much one call of a period is in an hour."""
+"""Calls per hour of one call in each period."""
 _HOUR = 3600.0
 _RATE = regex(r"([1-9][0-9]{0,5})/(minute|hour)")
 
@@ -114,7 +114,7 @@ class CallRate:
 
 
 def parse_rate(text: str) -> CallRate:
-    """What `6/minute` means. Raises ValueError for what is no rate."""
+    """Parse a rate such as `6/minute`. Raises ValueError for an invalid rate."""
     found = _RATE.fullmatch(text)
     if found is None:
         raise ValueError("must be calls per minute or hour, such as 6/minute")

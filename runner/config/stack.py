@@ -1,4 +1,4 @@
-"""What a repository's manifests declare about it: its stack, and the tools it needs.
+"""Detect a repository's stack and required tools from its manifests.
 
 Only reads, bounded, and follows no link: a manifest may come with any clone.
 """
@@ -28,7 +28,7 @@ else:
 
 
 MOST_BYTES = 1 << 20
-"""Of one manifest."""
+"""Maximum size of one manifest, in bytes."""
 _MOST_COMMANDS = 100
 _PYTEST = ("python:pytest", "python -m pytest -q")
 
@@ -38,23 +38,23 @@ class Stack:
     """A repository's stack, as declared; empty where nothing is declared."""
 
     names: tuple[str, ...] = ()
-    """`python`, `node`, `typescript`, `go`, `rust`, `make`, in this order."""
+    """Names: `python`, `node`, `typescript`, `go`, `rust`, `make`, in this order."""
     package_manager: str = ""
-    """`uv`, `poetry`, `pip`, `npm`, `pnpm`, `yarn`, `bun`, `go` or `cargo`, of the first name."""
+    """Of the first name: `uv`, `poetry`, `pip`, `npm`, `pnpm`, `yarn`, `bun`, `go` or `cargo`."""
     tools: tuple[str, ...] = ()
     """Programs that its commands need."""
     commands: tuple[tuple[str, str], ...] = ()
     """Commands the manifests declare, by name (`npm:test`, `make:lint`, `python:ruff`)."""
     installs: tuple[str, ...] = ()
-    """Folders that these commands need and that somebody has to install: `node_modules`."""
+    """Folders that these commands need and an installation creates: `node_modules`."""
     dependencies: tuple[str, ...] = ()
-    """Names of direct dependencies, lower case and sorted; patterns are matched by them."""
+    """Names of direct dependencies, lower case and sorted; used to match patterns."""
     recipes: tuple[tuple[str, str], ...] = ()
-    """What each target of a Makefile runs, its prerequisites' lines with it, as it is written."""
+    """Recipe of each Makefile target as written, including its prerequisites' lines."""
     pytest_place: str = ""
-    """The file that names pytest, where pyproject.toml does not."""
+    """File that names pytest if pyproject.toml does not."""
     notes: tuple[str, ...] = ()
-    """Manifests that could not be read, and why."""
+    """Unreadable manifests, with the reason."""
 
     @property
     def words(self) -> frozenset[str]:
@@ -66,17 +66,17 @@ class Manifests(Protocol):
     """Files by name, of a folder or of a commit."""
 
     def has(self, name: str) -> bool:
-        """Whether there is such a plain file."""
+        """Return whether a regular file of this name exists."""
 
     def text(self, name: str) -> tuple[str, str]:
-        """A manifest's text, or a note why it was not read; neither for one that is not there."""
+        """Return a manifest's text, or a note on why it was not read; both empty if missing."""
 
     def list_committed(self) -> Collection[str]:
-        """The paths of the commit; none where it is not known, or no place may name pytest."""
+        """Return the paths of the commit; empty if it is unknown or no file may name pytest."""
 
 
 def detect_stack(root: Path, committed: Callable[[], Collection[str]] = tuple) -> Stack:
-    """What the manifests in `root` declare; never raises for what they hold.
+    """Detect the stack that the manifests in `root` declare; never raises for their content.
 
     Without the paths of the commit, pytest is looked for in pyproject.toml alone.
     """
@@ -84,7 +84,7 @@ def detect_stack(root: Path, committed: Callable[[], Collection[str]] = tuple) -
 
 
 def read_stack(root: Manifests) -> Stack:
-    """The same of manifests wherever they lie."""
+    """Detect the stack from manifests of a folder or a commit."""
     found = [reader(root) for reader in _READERS]
     commands = tuple(pair for one in found for pair in one.commands)[:_MOST_COMMANDS]
     place = ""
@@ -125,7 +125,7 @@ def _python(root: Manifests) -> Stack:
 
 
 def _python_tools(table: dict[str, object]) -> Iterator[tuple[str, str]]:
-    """Commands of the tools that pyproject.toml names; mypy may name its own files there."""
+    """Yield the commands for the tools configured in pyproject.toml."""
     if _at(table, "tool", "ruff") is not None:
         yield "python:ruff", "ruff check ."
     if _at(table, "tool", "mypy") is not None:
@@ -136,7 +136,7 @@ def _python_tools(table: dict[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _groups(table: dict[str, object]) -> set[str]:
-    """What the groups and extras of pyproject.toml require (PEP 735, PEP 621)."""
+    """Return the requirements in groups and extras of pyproject.toml (PEP 735, PEP 621)."""
     named = (_at(table, "dependency-groups"), _at(table, "project", "optional-dependencies"))
     groups = [group for one in named if isinstance(one, dict) for group in one.values()]
     return {_distribution(text) for group in groups for text in _texts(group)}
@@ -218,7 +218,7 @@ _READERS = (_python, _node, _typescript, _go, _rust, _make, _pre_commit)
 
 
 def _recipes(text: str, targets: frozenset[str]) -> dict[str, str]:
-    """The lines of each target (GNU make, "Rule Syntax"), with those of what it needs at once."""
+    """Return the recipe of each make target, including its direct prerequisites' recipes."""
     own: dict[str, str] = {}
     needs: dict[str, list[str]] = {}
     name = ""
@@ -254,7 +254,7 @@ def _json(root: Manifests, name: str) -> tuple[dict[str, object], str]:
 def _read_document(
     root: Manifests, name: str, parse: Callable[[str], object], kind: str
 ) -> tuple[dict[str, object], str]:
-    """The table of a manifest, or an empty one with a note why."""
+    """Parse a manifest; return an empty table and a note if that fails."""
     text, note = root.text(name)
     try:
         document = parse(text) if text else {}
@@ -329,7 +329,7 @@ def _pairs(table: dict[str, object], name: str) -> Iterator[tuple[str, str]]:
 
 
 def _distribution(requirement: str) -> str:
-    """The name that a requirement begins with (PEP 508), lower case."""
+    """Return the distribution name of a requirement (PEP 508) in lower case."""
     match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
     return match[1].lower() if match else ""
 
@@ -337,7 +337,7 @@ def _distribution(requirement: str) -> str:
 # --- where pytest is named outside pyproject.toml -----------------------------------------
 
 _MOST_FILES = 50
-"""Of those that may name it."""
+"""Maximum number of files that may name pytest."""
 _COMMENT = regex(r"(?m)(?:^|(?<=\s))#.*$")
 _PYTEST_WORD = regex(r"(?<![\w./@=-])pytest(?![\w./-])")
 _PYTEST_SECTIONS = frozenset({"pytest", "tool:pytest"})
@@ -347,7 +347,7 @@ _TOX_OPTIONS = frozenset({"deps", "commands"})
 
 
 def _find_pytest_place(paths: Iterable[str], read: Callable[[str], str]) -> str:
-    """The first of these files that names pytest; empty where none does, or there are no tests."""
+    """Return the first file that names pytest; empty if none does or there are no tests."""
     listed = sorted(paths)
     if not any(map(_is_test, listed)):
         return ""
@@ -365,7 +365,7 @@ def _find_pytest_place(paths: Iterable[str], read: Callable[[str], str]) -> str:
 
 
 def _may_name_pytest(name: str) -> bool:
-    """Whether this name in the first folder is one of the places, or a folder of them."""
+    """Return whether a top-level name may contain a mention of pytest."""
     return name == "requirements" or any(place.fullmatch(name) for place, _ in _PYTEST_PLACES)
 
 
@@ -406,7 +406,7 @@ def _read_toml(text: str) -> Iterator[str]:
 
 
 def _list_texts(value: object) -> Iterator[str]:
-    """The texts of a list, or of lists in it: a command of tox.toml is a list of words."""
+    """Yield the texts in a list and in its nested lists."""
     for one in value if isinstance(value, list) else ():
         for text in one if isinstance(one, list) else (one,):
             if isinstance(text, str):
@@ -414,7 +414,7 @@ def _list_texts(value: object) -> Iterator[str]:
 
 
 _PYTEST_PLACES = (
-    # path, and what of it can name pytest
+    # path and the part of it that can name pytest
     (regex(r"[^/]*requirements[^/]*\.txt|requirements/[^/]+\.txt"), _read_lines),
     (regex(r"tox\.ini|setup\.cfg|pytest\.ini"), _read_ini),
     (regex(r"tox\.toml"), _read_toml),

@@ -1,4 +1,4 @@
-"""Temporary folders of our own: what a killed process left of them goes with the next one."""
+"""Temporary folders of the runner; leftovers of killed processes go with the next one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from runner import effects
 _OURS = re.compile(
     r"runner-(?:ask|clone|compile|dask|errand|merge|push|remote|sast)-[a-z0-9_]{8}(?:\.\d+)*\Z"
 )
-"""Names as `TemporaryFolder` and `effects.remove_tree` make them. Not what a person edits in."""
+"""Names made by `TemporaryFolder` and `effects.remove_tree`, not those of an editor."""
 _OLD = 3600.0
-"""Seconds: one that was only just made is not held yet, and earlier versions held none."""
+"""Seconds: a new folder is not locked yet, and earlier versions locked none."""
 
 
 class TemporaryFolder(TemporaryDirectory[str]):
@@ -34,7 +34,7 @@ class TemporaryFolder(TemporaryDirectory[str]):
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def cleanup(self) -> None:
-        """Take the folder away."""
+        """Remove the folder."""
         super().cleanup()
         held, self._held = self._held, -1
         if held >= 0:
@@ -42,7 +42,7 @@ class TemporaryFolder(TemporaryDirectory[str]):
 
 
 def remove_abandoned_folders() -> None:
-    """Take away those of this user that nobody holds; what resists stays."""
+    """Remove this user's folders that no process holds; errors are ignored."""
     now = effects.now().timestamp()
     with suppress(OSError), os.scandir(gettempdir()) as entries:
         for entry in entries:
@@ -52,8 +52,8 @@ def remove_abandoned_folders() -> None:
 
 
 def _remove_if_abandoned(folder: Path, now: float) -> None:
-    # The folder that was opened is the one that is asked: among files that all users share a name
-    # may be anybody's, or a link.
+    # Check the opened folder itself: among files shared by all users, a name may belong to anyone
+    # or be a link.
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         found = os.fstat(held)

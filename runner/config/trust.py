@@ -1,4 +1,4 @@
-"""Which repositories' commands the person agreed to run; kept in the user's own state folder.
+"""The repositories whose commands the person trusts, kept in the user's state folder.
 
 A plan and its settings hold commands. The first run in a repository shows them and asks once.
 A plan that `init` or `demo` wrote is trusted as it is: the first run with other commands asks.
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 _FILE = "trust.json"
 _OWN_PLANS = frozenset(("init", "demo"))
-"""How trust was given for a plan that the runner wrote itself."""
+"""How trust was given for a plan that the runner itself wrote."""
 _LONGEST = 500
 _PLAIN = regex(r"[\w ./:=@,+-]+")
 """A command without quotes, redirections, expansions, or a second command."""
 _CODE = frozenset(("-c", "-e", "--eval", "-p", "eval", "exec", "env", "sudo", "rm", "curl", "wget"))
-"""Words after which an argument is a program, or does harm by itself."""
+"""Words followed by code as an argument, or harmful by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +40,18 @@ class Trust:
     """The user's state folder; need not exist."""
 
     def is_given(self, root: Path) -> bool:
-        """Whether the person agreed to run this repository's commands."""
+        """Return whether the person trusts this repository's commands."""
         record = self._records().get(_name(root))
         return isinstance(record, dict) and bool(record.get("how"))
 
     def covers_later_plans(self, root: Path) -> bool:
-        """Whether the person agreed to the commands of any plan in this repository."""
+        """Return whether the trust covers the commands of later plans."""
         record = self._records().get(_name(root))
         how = record.get("how") if isinstance(record, dict) else None
         return bool(how) and how not in _OWN_PLANS
 
     def list_unseen(self, root: Path, brought: Iterable[str]) -> tuple[str, ...]:
-        """What of these texts the person was not shown when they agreed; all without a record."""
+        """Return the texts that the person was not shown when they agreed; all without a record."""
         record = self._records().get(_name(root))
         known = _load_digests(record)
         return tuple(text for text in brought if _mark(text, record) not in known)
@@ -79,20 +79,19 @@ class Trust:
         try:
             document = json.loads(self._file.read_bytes())
             records = document["repositories"]
-        # json goes a frame deeper for each bracket, hence the last of these: damage of any kind
-        # is no trust.
+        # json recurses for each bracket, hence RecursionError: any damage means no trust.
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return {}
         return records if isinstance(records, dict) else {}
 
 
 def _name(root: Path) -> str:
-    # By bytes: how Python spells a name that is not ASCII depends on the locale.
+    # As bytes: Python's spelling of a non-ASCII name depends on the locale.
     return os.fsencode(root.resolve()).decode("utf-8", "surrogateescape")
 
 
 def _load_digests(record: object) -> frozenset[str]:
-    """The digests of what was shown; none in a record from before they were kept."""
+    """Return the digests of the shown commands; empty for a record of an older format."""
     shown = record.get("shown") if isinstance(record, dict) else None
     texts = shown if isinstance(shown, list) else []
     return frozenset(text for text in texts if isinstance(text, str))
@@ -104,14 +103,14 @@ def _salt(record: object) -> str:
 
 
 def _mark(text: str, record: object) -> str:
-    """A digest of its own for each repository: a command may hold what should be no secret."""
+    """Return a digest of a command, keyed per repository because it may contain a secret."""
     # BLAKE2b takes keys of 64 bytes at most (RFC 7693, 2.1).
     key = _salt(record).encode()[:64]
     return blake2b(text.encode("utf-8", "replace"), digest_size=16, key=key).hexdigest()
 
 
 def commands_shown(commands: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Commands as the question for trust shows them: each once, with the first that runs it.
+    """Return commands for the trust prompt: each once, with its first user.
 
     `commands` are (who, command), such as `("TASK-002", "python -m pytest")`.
     """
@@ -125,13 +124,13 @@ def commands_shown(commands: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _name_first(who: Sequence[str]) -> str:
-    """The first that asks for a command, and how many do beside."""
+    """Return the first requester of a command and the number of others."""
     more = len(set(who)) - 1
     return f"{who[0]} and {more} more" if more else who[0]
 
 
 def group_alike(shown: Sequence[str]) -> tuple[str, ...]:
-    """The lines of `commands_shown` with one of those that differ in plain arguments alone.
+    """Group the lines of `commands_shown` that differ only in plain arguments.
 
     What a shell would read as more than one plain command stands for itself: nothing hides there.
     """
@@ -145,7 +144,7 @@ def group_alike(shown: Sequence[str]) -> tuple[str, ...]:
 
 
 def _shape(line: str) -> tuple[str, ...]:
-    """A command with … for its plain arguments; the line itself where it is not so simple."""
+    """Return a command with … for its plain arguments; the line itself if it is not simple."""
     command = line.partition(": ")[2]
     words = command.split()
     if not words or not _PLAIN.fullmatch(command) or _CODE.intersection(words):

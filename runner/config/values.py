@@ -1,4 +1,4 @@
-"""Validated settings: their JSON values, the types that they become, and the cache of them.
+"""Validated settings: convert them from and to JSON, and cache them.
 
 The cache is keyed by the digest of all inputs, so pydantic is not loaded again. Its folder is the
 person's own: a clone cannot write there. A damaged or unreadable entry counts as none.
@@ -33,7 +33,7 @@ else:
 
 
 def count_cores() -> int:
-    """Processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -42,13 +42,13 @@ def count_cores() -> int:
 GATE_KEYS = ("command", "seconds", "network", "types")
 """Keys of a gate that is written as a table."""
 INSISTED = {"review.mode": "review.insisted", "review.plan": "review.plan_insisted"}
-"""Settings of which environment and flag have the last word, and what remembers it."""
+"""Settings that environment and flag override, and the settings that record this."""
 
 _REVIEWS = tuple(ReviewMode)
 
 
 class MergedSettings(NamedTuple):
-    """What all layers say together: JSON values, where each came from, and what did not count."""
+    """The merged settings of all layers: JSON values, their origins, and the ignored ones."""
 
     values: Mapping[str, object]
     sources: Mapping[str, str]
@@ -56,12 +56,12 @@ class MergedSettings(NamedTuple):
 
 
 def tightest(first: ReviewMode, *others: ReviewMode | None) -> ReviewMode:
-    """The tightest of these modes; None asks for nothing."""
+    """Return the strictest of these review modes; None is ignored."""
     return min((first, *(mode for mode in others if mode)), key=_REVIEWS.index)
 
 
 def is_plain(layer: Layer, known: Iterable[Declaration]) -> bool:
-    """Whether a layer is flags whose values are right as they are: nothing to validate."""
+    """Return whether a layer has only valid flags, so that no validation is needed."""
     if layer.origin is not Origin.FLAG:
         return False
     shapes = {one.old: one.shape for one in known}
@@ -77,7 +77,7 @@ def _is_right(shape: str, value: object) -> bool:
 
 
 def plainly_merged(layers: Sequence[Layer], known: Iterable[Declaration]) -> MergedSettings:
-    """Plain layers as one."""
+    """Merge plain layers into one."""
     names = {one.old: one.name for one in known}
     given = {name: value for layer in layers for name, value in layer.given.items()}
     values = {names[name]: value for name, value in given.items()}
@@ -86,7 +86,7 @@ def plainly_merged(layers: Sequence[Layer], known: Iterable[Declaration]) -> Mer
 
 
 def flag_of(name: str) -> str:
-    """How a setting's flag is written."""
+    """Return the command-line flag of a setting."""
     return "--" + name.replace("_", "-")
 
 
@@ -94,7 +94,7 @@ def flag_of(name: str) -> str:
 
 
 def to_field_types(values: Mapping[str, object]) -> dict[str, Any]:
-    """The settings' values; Any, since each has its own type and schema.py has held it."""
+    """Convert validated values to the types of the settings' fields."""
     fields: dict[str, Any] = {name: _to_field_type(name, value) for name, value in values.items()}
     if "gates" in values:
         tables: Any = values["gates"]
@@ -144,7 +144,7 @@ def _server(name: str, table: dict[str, Any]) -> McpServer:
 
 
 def _read_gate(name: str, table: dict[str, Any]) -> tuple[GateSpec, tuple[str, ...]]:
-    """A gate, and the types of tasks that it is for; none: all."""
+    """Return a gate and its task types; no types means all."""
     spec = GateSpec(
         name=name.rpartition(".")[2],
         command=table["command"],
@@ -163,12 +163,12 @@ class McpServer:
 
     name: str
     command: str
-    """A shell line."""
+    """Shell line that starts the server."""
     env: tuple[str, ...] = ()
-    """Names of the person's variables that it gets."""
+    """Names of the user's variables that the server gets."""
     network: Network = Network.NO
     seconds: float = 60.0
-    """How long one call may take."""
+    """Timeout of one call."""
 
     def __str__(self) -> str:
         return f"{self.name}: {self.command}"
@@ -185,13 +185,13 @@ class SecretSource:
 
     name: str
     command: str = field(repr=False)
-    """A shell line; kept out of what a run writes down of its settings."""
+    """Shell line; excluded from the settings that a run records."""
     ttl: float = _TTL
-    """Seconds after which a command that begins gets a new one."""
+    """Seconds after which a newly started command gets a new secret."""
 
     @property
     def kind(self) -> str:
-        """What the journal says of it: the program alone, for a line may say too much."""
+        """Program name for the journal, without arguments, which may reveal too much."""
         return f"command {self.command.split()[0].rpartition('/')[2]}"
 
     def __str__(self) -> str:
@@ -204,11 +204,11 @@ class SecretSource:
 _FOLDER = "settings"
 _MOST_KEPT = 32
 _SHAPE = 3
-"""Goes up when what is kept changes its shape."""
+"""Incremented when the stored format changes."""
 
 
 def key_of(layers: Sequence[Layer], names: Iterable[str]) -> str:
-    """The digest of everything that the settings come from."""
+    """Return the digest of all setting sources."""
     layer_values = [
         [
             layer.origin.value,
@@ -224,12 +224,12 @@ def key_of(layers: Sequence[Layer], names: Iterable[str]) -> str:
 
 
 def read(cache: Path | None, key: str) -> MergedSettings | None:
-    """What was kept under this key, or None."""
+    """Return the cached result for this key, or None."""
     if cache is None:
         return None
     try:
         kept = json.loads(_file(cache, key).read_bytes())
-        # The file's name has half of the digest; what it holds must be of all of it.
+        # The file name has half of the digest; the content must match all of it.
         if kept["key"] != key:
             return None
         return MergedSettings(dict(kept["values"]), dict(kept["sources"]), tuple(kept["notes"]))
@@ -238,7 +238,7 @@ def read(cache: Path | None, key: str) -> MergedSettings | None:
 
 
 def write(cache: Path | None, key: str, merged: MergedSettings) -> None:
-    """Keep a result; a cache that cannot be written to is done without."""
+    """Save a result in the cache; a cache that cannot be written is ignored."""
     if cache is None:
         return
     document = {"key": key, **merged._asdict()}

@@ -1,4 +1,4 @@
-"""The brief for an implementer, as one Markdown text and in its sections, in reading order.
+"""Compose the brief for an implementer: Markdown sections in reading order.
 
 Everything in it is redacted and bounded, and invisible characters are spelled out. If the whole is
 too long, its long sections are cut shorter, but never the task's own text.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runner.model import Finding, GateSpec, Task
 
 _ALL_FINDINGS = 2
-"""After so many failed attempts the brief has only what still refuses."""
+"""After this many failed attempts the brief has only the findings that still reject."""
 LONGEST_DRAFT = 1 << 20
 _SCALES = (1.0, 0.5, 0.25, 0.1, 0.03)
 _FINDINGS = 20
@@ -61,37 +61,37 @@ class Brief:
     task: Task
     attempt: int
     findings: tuple[Finding, ...]
-    """What the attempts before it failed by."""
+    """Findings of the previous attempts."""
     patterns: tuple[MatchedPattern, ...]
     previous: str
-    """The diff of the last failed attempt, redacted; empty for none, or one that is too long."""
+    """Diff of the last failed attempt, redacted; empty if there is none or it is too long."""
     text: str
-    """The whole brief as markdown."""
+    """The whole brief as Markdown."""
     parts: tuple[BriefPart, ...] = ()
-    """What it is made of, in its order."""
+    """Parts of the brief, in order."""
     kind: str = ""
-    """The type that the task was taken for and by what, `bugfix (title: fix)`; empty for none."""
+    """Task type and how it was detected, `bugfix (title: fix)`; empty for none."""
     searched: tuple[str, ...] = ()
-    """By what the pattern index was searched; empty where there is none."""
+    """Query of the pattern index; empty if there is no index."""
     skills: tuple[Skill, ...] = ()
-    """Skills whose bodies may be read on demand."""
+    """Skills whose text may be read on demand."""
     warnings: tuple[Finding, ...] = ()
-    """What a person should hear of what was left out, such as a skill that cannot be read."""
+    """Warnings about omitted parts, such as a skill that cannot be read."""
 
     @property
     def tokens(self) -> int:
-        """What the whole costs."""
+        """Approximate tokens of the whole brief."""
         return tokens_of(self.text)
 
 
 def tokens_of(text: str) -> int:
-    """About how many tokens a text is."""
+    """Return the approximate number of tokens of a text."""
     return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a brief is made of.
+    """The parts of a brief.
 
     `previous` is the diff of the last failed attempt, `former` that of what the task built before,
     which is in the files. `dependencies` are ids and titles of the tasks it builds on; `gates` are
@@ -113,9 +113,9 @@ class Parts:
     plan: str = ""
     """The approved plan."""
     since: Mapping[str, int] | None = None
-    """Since which attempt a check has failed."""
+    """First attempt in which each check failed."""
     searched: tuple[str, ...] = ()
-    """By what the patterns were searched."""
+    """Query of the pattern search."""
     has_variables: bool = True
     """Whether who reads it is a program that gets `$RUNNER_DRAFT` and the like."""
 
@@ -127,7 +127,7 @@ def compose_brief(
     known_secrets: Collection[str] = (),
     failed: int | None = None,
 ) -> Brief:
-    """The brief of an attempt.
+    """Compose the brief of an attempt.
 
     `tokens` bounds the text beside context files and index, which have bounds of their own;
     `known_secrets` are values that must never be shown; `failed` is how many attempts in a row
@@ -168,7 +168,7 @@ def _still_open(findings: Sequence[Finding], failed: int) -> tuple[Finding, ...]
 def _fit_sections(
     parts: Parts, most: int, known_secrets: tuple[str, ...]
 ) -> tuple[BriefSection, ...]:
-    """The sections at the first scale at which they fit; at the smallest where none does.
+    """Return the sections at the first scale that fits, else at the smallest.
 
     Files and index are bounded already, and how to report is short.
     """
@@ -181,7 +181,7 @@ def _fit_sections(
 
 
 def open_since(tries: Sequence[Try]) -> dict[str, int]:
-    """Since which attempt each check that failed last has failed without a break."""
+    """Return the first attempt of the current failure streak of each check that failed last."""
     since: dict[str, int] = {}
     for one in tries:
         since = {check: since.get(check, one.attempt) for check in one.checks}
@@ -225,7 +225,7 @@ def task_sections(parts: Parts, bounds: BriefBounds) -> tuple[BriefSection, ...]
 
 
 def background_sections(parts: Parts, bounds: BriefBounds) -> tuple[BriefSection, ...]:
-    """What stands behind it: files within a budget of their own, the index, how to report."""
+    """Return the background sections: files within their own budget, the index, how to report."""
     sections = (
         BriefSection("files", "Context files", files(parts.around.files, bounds)),
         BriefSection(
@@ -254,12 +254,12 @@ def _format_opening(parts: Parts, bounds: BriefBounds) -> str:
 
 
 def _type(parts: Parts) -> str:
-    """The type that the task gives itself, and the kind and domain that its text shows."""
+    """Return the declared type of the task and those detected from its text."""
     return display(describe_type(parts.task.type, parts.around.work))
 
 
 def _how(parts: Parts) -> str:
-    """How work of this type is done; nothing where nobody looked at the type."""
+    """Return instructions for this type of work; empty if the type is unknown or writes nothing."""
     if not parts.task.writes_anything or not parts.around.work.rows:
         return ""
     asked = (
@@ -310,7 +310,7 @@ def _scope(task: Task) -> str:
 
 
 def _proof(parts: Parts) -> str:
-    """The commands the runner runs itself, on exactly the files that are left."""
+    """Return the commands that the runner itself runs as proof."""
     task = parts.task
     own = {gate.name for gate in task.gates}
     gates = (*(gate for gate in parts.gates if gate.name not in own), *task.gates)
@@ -336,7 +336,7 @@ def _proof(parts: Parts) -> str:
 
 
 def _failures(parts: Parts, bounds: BriefBounds) -> str:
-    """What refused first; what programs printed is quoted as such."""
+    """Return the failures, rejecting ones first; program output is quoted."""
     ordered = sorted(parts.findings, key=lambda finding: not finding.refuses)
     listed = ordered[: bounds.count(_FINDINGS)]
     more = len(ordered) - len(listed)
@@ -360,7 +360,7 @@ def _finding(number: int, finding: Finding, bounds: BriefBounds, since: int) -> 
 
 
 def _where(parts: Parts) -> str:
-    """Where decisions are reported."""
+    """Return where decisions are reported."""
     if not parts.has_variables:
         return "in your last message"
     return "in your output or in the file\n`$RUNNER_DECISIONS`"
@@ -447,7 +447,7 @@ _BECAUSE = {
 
 
 def tests(texts: Sequence[ProvingText], bounds: BriefBounds) -> str:
-    """The text of the tests that are there already."""
+    """Return the brief's section with the existing tests."""
     shown = texts[: bounds.count(_TESTS)]
     blocks = [
         f"### {display(one.contract)}: {code(one.path)}\n\n"
@@ -458,7 +458,7 @@ def tests(texts: Sequence[ProvingText], bounds: BriefBounds) -> str:
 
 
 def skills(found: Sequence[Skill], bounds: BriefBounds) -> str:
-    """Names and descriptions; whoever needs a body reads it."""
+    """Return names and descriptions of the skills."""
     if not found:
         return ""
     shown = found[: bounds.count(_SKILLS)]
@@ -471,7 +471,7 @@ def skills(found: Sequence[Skill], bounds: BriefBounds) -> str:
 
 
 def decisions(found: Sequence[Recorded], bounds: BriefBounds) -> str:
-    """What was decided before about the files of the task; it holds until it is decided anew."""
+    """Return the earlier decisions about the files of the task; each holds until it is replaced."""
     shown = found[: bounds.count(_MOST_DECISIONS)]
     blocks = [_decision(one, bounds) for one in shown]
     return "\n\n".join([*blocks, *_and_more(len(found) - len(shown))])
@@ -489,7 +489,7 @@ def _decision(one: Recorded, bounds: BriefBounds) -> str:
 
 
 def files(found: Iterable[ContextFile], bounds: BriefBounds) -> str:
-    """Whole files, as the commit has them that the work starts on."""
+    """Return whole files as of the commit that the work starts on."""
     return "\n\n".join(
         f"### {code(one.path)} ({_BECAUSE[one.because]}{', beginning only' if one.is_cut else ''})"
         f"\n\n{fence(bounds.whole(one.text), _language(one.path))}"
@@ -498,7 +498,7 @@ def files(found: Iterable[ContextFile], bounds: BriefBounds) -> str:
 
 
 def index(lines: Sequence[str]) -> str:
-    """Path, exported names and number of lines of the files that matter."""
+    """Return path, exported names and line count of the relevant files."""
     return fence("\n".join(map(display, lines))) if lines else ""
 
 

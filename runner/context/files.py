@@ -1,4 +1,4 @@
-"""Which files an implementer is shown, the nearest first, within a budget of tokens.
+"""Choose the files that an implementer gets, the nearest first, within a token budget.
 
 Files that a file imports, and that import it: found by words, held by `impact`'s reading.
 """
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 _FRAME = 24
-"""Characters that surround a file: its heading and its fence."""
+"""Characters around a file: its heading and its fence."""
 _LEAST = 400
-"""Fewer characters of a file say nothing."""
+"""Fewer characters of a file are not useful."""
 _MOST_OF_A_KIND = 40
 _NO_CODE = frozenset({"lock", "sum", "min.js", "svg", "map", "snap"})
 
@@ -48,22 +48,22 @@ class ContextFile:
 
 @dataclass(frozen=True, slots=True)
 class FileQuery:
-    """What the choice rests on."""
+    """The inputs for the choice of files."""
 
     task: Task
     work: WorkType
     planned: tuple[str, ...] = ()
-    """Files that an approved plan writes and those that it wants to read."""
+    """Files that an approved plan writes or reads."""
     examples: tuple[str, ...] = ()
-    """Files that the matched patterns name."""
+    """Files named by the matched patterns."""
     shown: frozenset[str] = frozenset()
-    """Files that the brief shows anyway, such as tests."""
+    """Files that the brief shows in any case, such as tests."""
 
 
 def context_files(
     tree: Tree, neighbours: Neighbours, wanted: FileQuery, tokens: int
 ) -> tuple[ContextFile, ...]:
-    """The files that fit into so many tokens, in the order of their priority.
+    """Return the files that fit within a token limit, by priority.
 
     Files of the plan, their direct neighbours by import, examples of patterns; without a plan the
     task's own files, their neighbours, and the nearest files of the same kind.
@@ -86,7 +86,7 @@ def context_files(
 
 
 def candidates(tree: Tree, neighbours: Neighbours, wanted: FileQuery) -> Iterator[tuple[str, str]]:
-    """Every file that may be shown with the reason, each once, the nearest first."""
+    """Yield every candidate file with the reason, without duplicates, nearest first."""
     seen: set[str] = set()
     for because, paths in _tiers(tree, neighbours, wanted):
         for path in paths:
@@ -114,24 +114,24 @@ def _tiers(
 
 
 def _own_files(tree: Tree, task: Task) -> tuple[str, ...]:
-    """The output files that are there already; `any` names none."""
+    """Return the existing output files of a task; empty for `any`."""
     return () if task.writes_everything else tree.match(task.outputs)[:_MOST_OF_A_KIND]
 
 
 def _find_missing(tree: Tree, task: Task) -> tuple[str, ...]:
-    """The output files that are still to be made, as far as they are named."""
+    """Return the named output files that do not exist yet."""
     paths = (path.removeprefix("./") for path in task.outputs if not is_glob(path))
     return tuple(path for path in paths if not tree.is_file(path) and path != "any")
 
 
 def _order_by_preference(paths: Sequence[str], work: WorkType) -> list[str]:
-    """These files, those before others that the type of the task reads first."""
+    """Return the paths sorted so that those preferred by the task's type come first."""
     globs = [glob for row in work.rows for glob in row.prefers]
     return sorted(paths, key=lambda path: not any(matches(glob, path) for glob in globs))
 
 
 def _of_the_same_kind(tree: Tree, seeds: Sequence[str]) -> list[str]:
-    """Files with the endings of these, those before others that lie nearest."""
+    """Return the files of equal suffixes, nearest first."""
     mine: dict[str, set[str]] = {}
     for seed in seeds[:_MOST_OF_A_KIND]:
         mine.setdefault(_suffix(seed), set()).add(seed.rpartition("/")[0])
@@ -151,12 +151,12 @@ def _of_the_same_kind(tree: Tree, seeds: Sequence[str]) -> list[str]:
 
 
 def _is_document(path: str) -> bool:
-    """Whether a file is the plan, an index, a pattern or a skill: these have their own places."""
+    """Return whether a file is the plan, an index, a pattern or a skill."""
     return is_own_document(path) or path.startswith("patterns/") or path.endswith("/SKILL.md")
 
 
 def _distance(one: str, other: str) -> int:
-    """Folders to go up and down from one file to another."""
+    """Return the number of folders to go up and down between two files."""
     return one.count("/") + other.count("/") - 2 * count_shared_folders(one, other)
 
 
@@ -168,9 +168,9 @@ def _suffix(path: str) -> str:
 
 
 _MOST_CANDIDATES = 60
-"""Files that are looked at to see whether they really import another."""
+"""Files that are read to verify that they import another."""
 _INDEXES = frozenset({"__init__", "index", "mod", "main", "lib"})
-"""Names of files by which their folder is meant."""
+"""File names that stand for their folder in imports."""
 
 
 class Neighbours:
@@ -182,7 +182,7 @@ class Neighbours:
         self._importers: dict[str, tuple[str, ...]] = {}
 
     def files_imported_by(self, path: str) -> tuple[str, ...]:
-        """The files that a file imports, by path; none for what is not read here."""
+        """Return the files that a file imports, sorted by path."""
         keys = self._outlines.import_keys(path)
         words = {_last(key) for key in keys}
         candidates = (one for word in words for one in self._by_word.get(word, ()))
@@ -190,7 +190,7 @@ class Neighbours:
         return tuple(sorted(found))
 
     def importers(self, path: str) -> tuple[str, ...]:
-        """The files that import a file, which need not be there yet, by path."""
+        """Return the files that import a file, sorted; the file need not exist."""
         if language_of(path) is None:
             return ()
         if path not in self._importers:
@@ -200,7 +200,7 @@ class Neighbours:
         return self._importers[path]
 
     def _find_mentioning(self, path: str) -> list[str]:
-        """Files whose imports have the words for a file in them, those before that name its folder.
+        """Return files whose imports mention a file, those that name its folder first.
 
         What lies in its own folder may leave that out.
         """
@@ -225,7 +225,7 @@ class Neighbours:
         return found
 
     def _is_meant(self, path: str, keys: frozenset[str]) -> bool:
-        """Whether one of these keys leads to a file.
+        """Return whether one of these import keys resolves to the file.
 
         A place does. A name does where the file lies under a root: `models` alone is no file in
         the middle of a package, which only its place or its whole dotted name lead to.
@@ -240,12 +240,12 @@ class Neighbours:
         if key.startswith("/") or language is None or language.root_of is None:
             return True
         root = language.root_of(path, key)
-        # A folder with an `__init__.py` is a package, and no place that `sys.path` begins at.
+        # A folder with an `__init__.py` is a package, not an entry of `sys.path`.
         return not root or not self._tree.is_file(f"{root}/__init__.py")
 
 
 def count_shared_folders(one: str, other: str) -> int:
-    """How many folders two paths have in common, from the top."""
+    """Return how many leading folders two paths have in common."""
     count = 0
     for mine, theirs in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
         if mine != theirs:
@@ -255,7 +255,7 @@ def count_shared_folders(one: str, other: str) -> int:
 
 
 def _names_of(path: str) -> Iterator[str]:
-    """The words that imports of a file end in: its name, and its folder's where that is meant."""
+    """Yield the names under which a file can be imported: its own, and its folder's."""
     folder, _, name = path.rpartition("/")
     stem = name.partition(".")[0]
     yield stem
@@ -265,7 +265,7 @@ def _names_of(path: str) -> Iterator[str]:
 
 
 def _last(key: str) -> str:
-    """The last word of a key: `models` of `booking.models` and of `/src/booking/models`."""
+    """Return the last word of a key: `models` of `booking.models` and `/src/booking/models`."""
     tail = key.removesuffix("#go").rpartition("/")[2].rpartition(":")[2]
     if key.startswith(("/", "js:", "go:", "rs:")):
         return tail.partition(".")[0]
@@ -273,7 +273,7 @@ def _last(key: str) -> str:
 
 
 def around(neighbours: Neighbours, seeds: Iterable[str], *, users_first: bool) -> tuple[str, ...]:
-    """The direct neighbours of some files, each once, the seeds themselves left out."""
+    """Return the direct import neighbours of these files, without the files themselves."""
     given = tuple(seeds)
     imports = [one for seed in given for one in neighbours.files_imported_by(seed)]
     users = [one for seed in given for one in neighbours.importers(seed)]

@@ -1,4 +1,4 @@
-"""The context of a task beside its own words, gathered from the commit that it starts on.
+"""Gather a task's context from the commit that it starts on.
 
 The text of the tests that a task is proven by: the files that its test contracts name.
 """
@@ -36,26 +36,26 @@ if TYPE_CHECKING:
     from runner.context.patterns import MatchedPattern, Recorded
     from runner.model import Task, TaskPlan
 else:
-    # reads source: more to import than a run with nothing to do has time for
+    # lazy: it reads source, and importing it is too slow for a run with nothing to do
     files = lazy_module("runner.context.files")
     outline_cache = lazy_module("runner.context.outline_cache")
 
 _MOST_OF_A_FOLDER = 6
 _CODE_SPAN = regex(r"`([^`\n]+)`")
-"""Text between single backquotes, in one line."""
+"""Text between single backquotes on one line."""
 
 
 class ProvingText(NamedTuple):
     """A file that a test contract runs, as it is at the base."""
 
     contract: str
-    """`TC-002`."""
+    """ID of the contract: `TC-002`."""
     path: str
     text: str
 
 
 def test_texts(task: Task, tree: Tree) -> tuple[ProvingText, ...]:
-    """The named files that are there, each once; of a folder its first tests."""
+    """Return the existing files of the task's test contracts, each once."""
     found: dict[str, ProvingText] = {}
     for contract in task.test_contracts:
         if contract.held_out:
@@ -70,7 +70,7 @@ def test_texts(task: Task, tree: Tree) -> tuple[ProvingText, ...]:
 
 
 def _in(folder: str, tree: Tree) -> list[str]:
-    """The tests that lie in a folder, those at its top first."""
+    """Return the tests in a folder, top-level ones first."""
     below = [path for path in tree.files if path.startswith(f"{folder}/") and _is_test(path)]
     return sorted(below, key=lambda path: (path.count("/"), path))[:_MOST_OF_A_FOLDER]
 
@@ -83,7 +83,7 @@ def _is_test(path: str) -> bool:
 _MOST_ASKED = 12
 """Files of one task whose neighbours count in the index."""
 _MOST_FILES = 200
-"""Files of one task that owners and decisions are asked for."""
+"""Files of one task for which owners and decisions are looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,9 @@ class GatheredContext:
     files: tuple[ContextFile, ...] = ()
     index: tuple[str, ...] = ()
     not_shown: tuple[str, ...] = ()
-    """Files that the task names to be read, and why they are not shown."""
+    """Files that the task names as context, and why they are not shown."""
     asks_old_data: bool = False
-    """Whether a test is asked for that old data still reads."""
+    """Whether a test must show that old data can still be read."""
 
 
 def surroundings_at(
@@ -112,7 +112,7 @@ def surroundings_at(
     plan: TaskPlan | None = None,
     cache: Path | None = None,
 ) -> GatheredContext:
-    """The surroundings of a task that starts on this commit of the repository in `root`.
+    """Gather the context of a task that starts on this commit. Raises GitError.
 
     Where there is no repository or no commit yet, no file is shown. Raises GitError.
     """
@@ -168,7 +168,7 @@ def surroundings_of(
 
 
 def _own(task: Task, planned: tuple[str, ...], tree: Tree) -> tuple[str, ...]:
-    """The files in question: of the plan, else those the task may write, there or not yet."""
+    """Return the files of the task plan, else the files that the task may write."""
     if planned:
         return planned[:_MOST_FILES]
     outputs = () if task.writes_everything else task.outputs
@@ -177,7 +177,7 @@ def _own(task: Task, planned: tuple[str, ...], tree: Tree) -> tuple[str, ...]:
 
 
 def _examples(patterns: Iterable[MatchedPattern], tree: Tree) -> tuple[str, ...]:
-    """The files of the repository that the text of a pattern names."""
+    """Return the existing files mentioned in the patterns."""
     spans = (span.strip() for one in patterns for span in _CODE_SPAN.findall(one.text))
     return tuple(dict.fromkeys(span for span in spans if tree.is_file(span)))
 
@@ -194,7 +194,7 @@ def _decisions(root: Path, task: Task, own: tuple[str, ...]) -> tuple[Recorded, 
 
 
 def _document(root: Path, path: str) -> str:
-    """A document of the runner's as it stands now: this run has written into it, too."""
+    """Return the current text of one of the runner's documents; empty if it is unreadable."""
     try:
         return (read_beneath(root, path) or b"").decode("utf-8", "replace")
     except RunnerError:  # a link, say: whoever writes it will say so
@@ -202,7 +202,7 @@ def _document(root: Path, path: str) -> str:
 
 
 def _not_shown(task: Task, tree: Tree) -> Iterable[str]:
-    """Files that the task names to be read, and that are not shown."""
+    """Yield why input files of the task are not shown."""
     for path in (one.removeprefix("./") for one in task.inputs if not is_glob(one)):
         _, why = tree.text(path)
         if why and not tree.is_folder(path.rstrip("/")):
@@ -226,13 +226,13 @@ def file_index(
     near: Iterable[str] = (),
     tokens: int = MOST_TOKENS,
 ) -> tuple[str, ...]:
-    """The lines of the index within so many tokens, cut by relevance, then in order of the paths.
+    """Return the most relevant index lines within a token limit, in path order.
 
     What counts is the words that a task has in common with a path and its exported names, the
     folders it shares with `seeds` (the files in question), and whether it is `near`: imported.
     """
     given = tuple(dict.fromkeys(seeds))
-    # Of no words at all the expression would be empty, and found at every place.
+    # Without words the expression would be empty and match everywhere.
     wanted = regex("|".join(sorted(words_of(task))) or r"(?!)")
     neighbours = frozenset(near)
     folders: dict[str, int] = {}
@@ -276,7 +276,7 @@ def _line(path: str, outline: FileOutline) -> str:
 
 
 def words_of(task: Task) -> frozenset[str]:
-    """The words a task is about: of its title, keywords, files, acceptance and prose.
+    """Return the words that describe a task, from title, keywords, files and prose.
 
     Names are taken apart: `BookingModel` says booking and model.
     """

@@ -1,4 +1,4 @@
-"""What was read of a tree's files, kept by blob in the user's cache: only what changed is read.
+"""Cache the outlines of a tree's files by blob, so that only changed files are read.
 
 The store is impact's, in a folder of its own: what is looked up there follows a run's landings,
 while this follows the commit that an attempt starts on.
@@ -33,7 +33,7 @@ create table if not exists outlines(path text primary key, blob text, names text
 create table if not exists imported(path text primary key, blob text, keys text) without rowid;
 """
 _FEW = 60
-"""So many files are read faster than a database is opened."""
+"""Reading this many files is faster than opening a database."""
 
 
 class Outlines:
@@ -55,7 +55,7 @@ class Outlines:
         )
 
     def import_keys(self, path: str) -> frozenset[str]:
-        """The keys by which a file refers to code of others (`runner.languages`)."""
+        """Return the keys by which a file imports other code (`runner.languages`)."""
         if path not in self._keys:
             self._keys[path] = self._load_keys(path)
         return self._keys[path]
@@ -63,7 +63,7 @@ class Outlines:
     def _load_keys(self, path: str) -> frozenset[str]:
         blob = self._tree.files.get(path, "")
         if self._store and blob:
-            # By path and blob: the same bytes import other files from another folder.
+            # By path and blob: from another folder the same bytes import other files.
             question = "select keys from imported where path = ? and blob = ?"
             for (keys,) in self._store.ask(question, path, blob):
                 return frozenset(filter(None, keys.split("\n")))
@@ -71,7 +71,7 @@ class Outlines:
         return _find_import_keys(self._tree, path)
 
     def keep(self) -> None:
-        """Keep the imports that were read for the first time."""
+        """Save the imports that were read for the first time."""
         files = self._tree.files
         fresh = [path for path in self._read_now if path in files]
         if self._store and fresh:
@@ -84,7 +84,7 @@ class Outlines:
 
 @contextmanager
 def outlines_of(tree: Tree, cache: Path | None) -> Iterator[Outlines]:
-    """The outlines of a tree; `cache` is the user's folder for this repository."""
+    """Open the outlines of a tree; `cache` is the user's folder for this repository."""
     if cache is None or sum(map(is_source, tree.files)) <= _FEW:
         yield Outlines(tree, None)
         return
@@ -101,7 +101,7 @@ def outlines_of(tree: Tree, cache: Path | None) -> Iterator[Outlines]:
 
 
 def _find_import_keys(tree: Tree, path: str) -> frozenset[str]:
-    """The keys a file refers to as code; those of files that text names are left out."""
+    """Return the import keys of a file, without those from file names in text."""
     language = language_of(path)
     content = tree.read(path) if language and tree.is_file(path) else None
     if language is None or content is None:
@@ -117,7 +117,7 @@ def _read(tree: Tree, paths: Iterable[str]) -> dict[str, FileOutline]:
 
 
 def _load_outlines(store: ImpactStore, wanted: Mapping[str, str]) -> dict[str, FileOutline]:
-    """What is kept of files that are still the same."""
+    """Load the saved outlines of unchanged files."""
     return {
         path: FileOutline(names, int(lines), mentions)
         for path, blob, names, lines, mentions in store.ask(
@@ -128,7 +128,7 @@ def _load_outlines(store: ImpactStore, wanted: Mapping[str, str]) -> dict[str, F
 
 
 def _keep(store: ImpactStore, wanted: Mapping[str, str], fresh: Mapping[str, FileOutline]) -> None:
-    """Keep what was read; what was kept of files that are gone goes with it."""
+    """Save new outlines and delete those of removed files."""
     rows = [(path, wanted[path], one.names, one.lines, one.mentions) for path, one in fresh.items()]
     gone = [row for row in store.ask("select path from outlines") if row[0] not in wanted]
     with store.change() as database:
@@ -143,24 +143,24 @@ def _keep(store: ImpactStore, wanted: Mapping[str, str], fresh: Mapping[str, Fil
 _MOST_NAMES = 40
 _WORD = re.compile(r"[A-Za-z_$][\w$-]*")
 _LARGEST = 1_000_000
-"""Bytes of a file that is read for its outline; larger ones were generated."""
+"""Largest file whose outline is read, in bytes; larger ones are generated."""
 
 
 class FileOutline(NamedTuple):
     """One source file."""
 
     names: str
-    """What it exports, in its own order, between blanks."""
+    """Exported names in source order, separated by blanks."""
     lines: int
     mentions: str
-    """Every word of its imports, each between blanks."""
+    """All words of its imports, separated by blanks."""
 
 
 EMPTY = FileOutline("", 0, "")
 
 
 def outline_of(path: str, content: bytes) -> FileOutline:
-    """What one file offers; nothing for a language that is not known, or a huge file."""
+    """Return the outline of one file; empty for an unknown language or a huge file."""
     language = language_of(path) if is_source(path) else None
     patterns = language.outline if language else None
     if patterns is None or len(content) > _LARGEST:

@@ -1,4 +1,4 @@
-"""What was found out before and fits a task: decisions, and the patterns of the library.
+"""Choose the decisions and library patterns that fit a task.
 
 Decisions that were made before, read from DECISIONS.md, and which of them a task must know.
 
@@ -44,7 +44,7 @@ _HEADING = regex(r"^#{1,6}[ \t]+DECISION-(\d{1,9})\b.*$", re.MULTILINE)
 _FIELD = regex(r"^[ \t>*_-]*(task|date)[ \t*_]*:[ \t*_]*(.*?)[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _NOTHING = ("", "—", "-")
 _SHORTEST_NAME = 5
-"""Letters of a file's name that is looked for without its folder: `a.py` is in any text."""
+"""Minimum letters of a file name searched without its folder: `a.py` is in any text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class Recorded:
     task: str = ""
     date: str = ""
     because: str = ""
-    """Why it is in the brief of a task; empty until that was asked."""
+    """Why it is in a task's brief; empty until computed."""
 
     @property
     def id(self) -> str:
-        """As it is written: `DECISION-007`."""
+        """Id as written: `DECISION-007`."""
         return f"DECISION-{self.number:03d}"
 
     @property
@@ -70,7 +70,7 @@ class Recorded:
 
 
 def read_decisions(text: str) -> tuple[Recorded, ...]:
-    """The entries of a DECISIONS.md in their order; of a number that comes twice, the first."""
+    """Return the entries of DECISIONS.md in order; the first one of a duplicate number."""
     starts = [*_HEADING.finditer(text)]
     ends = [*(match.start() for match in starts[1:]), len(text)][: len(starts)]
     found: dict[int, Recorded] = {}
@@ -98,7 +98,7 @@ def _entry(number: int, section: str) -> Recorded | None:
 
 
 def _block(section: str) -> Iterator[str]:
-    """An entry's heading and fields: people leave lines empty between them.
+    """Yield the lines of an entry's heading and fields, without following prose.
 
     Where a paragraph behind an empty line begins with no field, it is prose, and belongs to none.
     """
@@ -118,7 +118,7 @@ def decisions_for(
     owners: Collection[str],
     files: Collection[str],
 ) -> tuple[Recorded, ...]:
-    """The decisions that touch a task, the latest first, each with the reason.
+    """Return the decisions relevant for a task, latest first, each with the reason.
 
     One was made for the task itself, for one that it needs, for one that owns a file of its own
     (`owners`), or names one of its `files`.
@@ -162,9 +162,9 @@ def _is_named(path: str, text: str) -> bool:
 
 
 MOST = 3
-"""Patterns of one brief."""
+"""Maximum number of patterns in one brief."""
 _SHORTEST = 4
-"""Letters of a title's word by which a pattern's keyword is looked for."""
+"""Minimum letters of a title word used to search pattern keywords."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,25 +176,25 @@ class MatchedPattern:
     text: str = ""
     note: str = ""
     because: tuple[str, ...] = ()
-    """What fitted: `forced`, `stack react`, `keyword lock` …"""
+    """What matched: `forced`, `stack react`, `keyword lock` …"""
 
 
 @dataclass(frozen=True, slots=True)
 class PatternSearch:
-    """By what the index is searched for a task."""
+    """The search terms of a task for the pattern index."""
 
     domains: tuple[str, ...]
     stack: tuple[str, ...]
     keywords: tuple[str, ...]
     forced: tuple[str, ...] = ()
     size: int = 0
-    """How many patterns there are."""
+    """Number of patterns."""
     is_due: bool = False
-    """Whether the patterns must have been searched before such a task: auth, data, payment."""
+    """Whether such a task requires a pattern search first: auth, data, payment."""
 
     @classmethod
     def of(cls, index: PatternIndex, task: Task, stack: Iterable[str] = ()) -> PatternSearch:
-        """Type, stack and keywords of a task; of its title the words that are somebody's keyword.
+        """Create a search from a task's type, stack and keywords, and known words of its title.
 
         `stack` are the repository's own words beside the task's.
         """
@@ -212,7 +212,7 @@ class PatternSearch:
         )
 
     def describe(self, index: PatternIndex) -> tuple[str, ...]:
-        """In words, for the journal; of the repository's stack only what some pattern is for.
+        """Describe the search for the journal; of the stack only names that a pattern has.
 
         Nothing where there is nothing to search and no need to have done so.
         """
@@ -228,7 +228,7 @@ class PatternSearch:
         )
 
     def matches(self, index: PatternIndex, limit: int) -> tuple[PatternMatch, ...]:
-        """What fits best. A domain fits where it is any of those of the task's type."""
+        """Return the best matches; a domain matches if it is any of the task type's domains."""
         if not index.patterns:
             return ()
         kind = self.domains[0] if self.domains else ""
@@ -258,7 +258,7 @@ def match_patterns(
     stack: Iterable[str] = (),
     search: PatternSearch | None = None,
 ) -> tuple[MatchedPattern, ...]:
-    """The patterns for a task: those it names, and the best by its type, stack and keywords.
+    """Return the patterns for a task: named ones, and the best matches.
 
     `stack` are the repository's own words beside the task's; `search` is theirs, where it is made.
     """
@@ -272,7 +272,7 @@ def match_patterns(
 
 
 def _as_written(why: str, pattern: Pattern) -> str:
-    """A reason with the pattern's own domain, which was compared as one of several."""
+    """Return a match reason with the pattern's own domain."""
     return f"domain {pattern.domain}" if why.startswith("domain ") else why
 
 
@@ -294,19 +294,19 @@ _FROM = regex(r"^- Decision: DECISION-(\d+)\b", re.MULTILINE)
 
 
 def file_of(pattern: str) -> str:
-    """Where a pattern's text is written."""
+    """Return the path of a pattern's text."""
     return f"{FOLDER}/{pattern}.md"
 
 
 def source_decision(text: str) -> int | None:
-    """The number of the decision that a pattern's text was made from."""
+    """Return the decision number in a pattern's text, or None."""
     match = _FROM.search(text)
     number = read_number(match[1]) if match else -1
     return number if number >= 0 else None
 
 
 def free_id(index: PatternIndex, taken: Iterable[str], wanted: str = "") -> str:
-    """An id that is neither in the index nor in `taken`: the wanted one, else the next.
+    """Return the wanted pattern ID if it is free, else the next free one.
 
     `wanted` is the Pattern field of the decision, which may say `candidate for PATTERN-007`.
     """
@@ -319,7 +319,7 @@ def free_id(index: PatternIndex, taken: Iterable[str], wanted: str = "") -> str:
 
 
 def text_of(pattern: str, recorded: Recorded, task: Task | None) -> str:
-    """The text of a pattern: when to use it, what to do, what it costs, and where it was done."""
+    """Return a pattern as Markdown: when, what to do, trade-off and examples."""
     decision = recorded.decision
     facts = [f"Decision: {recorded.id}"]
     facts += [f"Task: {recorded.task}"] if recorded.task else []
@@ -338,7 +338,7 @@ def text_of(pattern: str, recorded: Recorded, task: Task | None) -> str:
 
 
 def row_of(pattern: str, recorded: Recorded, task: Task | None, domain: str) -> dict[str, str]:
-    """The cells of a pattern's row, by the lower-case name of their column."""
+    """Return the cells of a pattern's row by lower-case column name."""
     stack, keywords = (task.stack, task.keywords) if task else ((), ())
     return {
         "pattern": pattern,
@@ -351,7 +351,7 @@ def row_of(pattern: str, recorded: Recorded, task: Task | None, domain: str) -> 
 
 
 def with_row(data: bytes, cells: Mapping[str, str]) -> bytes:
-    """The index with one more row behind its last; every byte that is there stays.
+    """Return the index with a row appended to its table; other bytes are unchanged.
 
     Raises RunnerError for a file that has no table with the columns Pattern and Title.
     """
@@ -373,7 +373,7 @@ def with_row(data: bytes, cells: Mapping[str, str]) -> bytes:
 
 
 def pattern_ids(names: Collection[str]) -> frozenset[str]:
-    """The ids of patterns whose files are there, by the names of these files."""
+    """Return the pattern IDs in these file names."""
     return frozenset(pattern_id(match[0]) for name in names if (match := _NUMBER.match(name)))
 
 

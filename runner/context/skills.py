@@ -1,4 +1,4 @@
-"""Skills: folders with a SKILL.md that says what it is for; bodies are read on demand.
+"""Skills: folders with a SKILL.md; their bodies are read on demand.
 
 The Agent Skills format: a Markdown file that begins with YAML between two lines of `---`, with
 `name` (small letters, digits and dashes) and `description`. A repository's own come first; those
@@ -34,10 +34,10 @@ FILE = "SKILL.md"
 CHECK = "skills"
 BUILT_IN = Path(__file__).parent / "builtin_skills"
 _NAME = regex(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
-# Name, length and the folder of the same name are as the Agent Skills specification has them: a
-# skill that is taken here is taken by other agents, too.
+# Name, length and the folder of the same name follow the Agent Skills specification: a skill
+# accepted here also works with other agents.
 _LONGEST_NAME, _LONGEST_DESCRIPTION = 64, 1024
-# A file that an editor of Windows saved may begin with a byte order mark, before the dashes.
+# A file saved by a Windows editor may start with a byte order mark before the dashes.
 _FRONT = regex(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 
 
@@ -48,13 +48,13 @@ class Skill:
     name: str
     description: str
     path: str
-    """Where its body is read: relative to the project, or the whole path of a built-in one."""
+    """Path of its text: relative to the project, or absolute for a built-in one."""
     is_built_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Skills:
-    """What was found, and what is wrong with the rest."""
+    """The skills that were found, and the problems of the others."""
 
     found: tuple[Skill, ...] = ()
     warnings: tuple[Finding, ...] = ()
@@ -67,13 +67,13 @@ _FITS: dict[str, frozenset[str]] = {
     "mock-authoring": frozenset({"bugfix", "new-resource", "test-gen", "auth", "ui", "api"}),
     "tool-authoring": frozenset({"infra"}),
 }
-"""Built-in skills that are for some types of tasks; the others are for all."""
+"""Built-in skills for some task types; the others are for all types."""
 
 
 def skills_of(
     tree: Tree, settings: Settings, work: WorkType, *, is_planned: bool = False
 ) -> Skills:
-    """The skills of a commit by name, and for names it does not have the built-in ones that fit.
+    """Return the skills of a commit by name, completed by fitting built-in skills.
 
     A repository's own all come; a task of which nobody knows the type gets every built-in one. Who
     carries out a plan (`is_planned`) needs no skill on how to make one.
@@ -104,7 +104,7 @@ def _fits(skill: Skill, work: WorkType, *, is_planned: bool) -> bool:
 
 
 def body_of(skill: Skill, tree: Tree) -> str:
-    """What a skill says, below its front matter; redacted where it is the repository's."""
+    """Return the text of a skill below its front matter; redacted if it is the repository's."""
     if skill.is_built_in:
         return load_built_in_text(skill.path) or ""
     return _body(tree.text(skill.path)[0])
@@ -115,14 +115,14 @@ def _body(text: str) -> str:
 
 
 def load_built_in_text(path: str) -> str | None:
-    """The body of a built-in skill by the path that a brief gives; None for any other path."""
+    """Return the body of a built-in skill by its path; None for any other path."""
     skill = next((one for one in load_built_in() if one.path == path), None)
     return None if skill is None else _body(Path(skill.path).read_text("utf-8"))
 
 
 @cache
 def load_built_in() -> tuple[Skill, ...]:
-    """The skills that ship with the runner."""
+    """Return the skills included in the runner."""
     files = sorted(BUILT_IN.glob(f"*/{FILE}"))
     read = (_read(str(file), file.read_text("utf-8")) for file in files)
     return tuple(
@@ -143,7 +143,7 @@ def _files(tree: Tree, settings: Settings) -> Iterator[str]:
 
 
 def _read(path: str, text: str) -> Skill | Finding:
-    """A skill, or a warning at the line that is wrong."""
+    """Parse a skill; return a warning at the wrong line if it is invalid."""
     text = text.replace("\r\n", "\n")
     front = _FRONT.match(text)
     if front is None:
@@ -177,13 +177,13 @@ def _check_skill(path: str, front: str, fields: dict[str, object]) -> Skill | Fi
 
 
 def _fields(front: str) -> dict[str, object] | tuple[int, str]:
-    """The fields of a front matter; or the line that is no YAML, and why."""
+    """Parse the fields of a front matter; return line and reason if it is not YAML."""
     try:
         read = read_yaml(front)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it cannot be read"
-        # PyYAML counts lines from 0, and the first of the front matter is the file's second.
+        # PyYAML counts lines from 0; the front matter starts on the file's second line.
         return (mark.line + 2 if mark else 2), f"its front matter is not YAML: {problem}"
     if not isinstance(read, dict):
         return 2, "its front matter is not a mapping"
@@ -191,7 +191,7 @@ def _fields(front: str) -> dict[str, object] | tuple[int, str]:
 
 
 def _line_of(front: str, key: str) -> int:
-    """The line of a field in the file; the first of the front matter where it is missing."""
+    """Return the line of a field in the file, or 2 if it is missing."""
     lines = front.split("\n")
     return next((at for at, line in enumerate(lines, 2) if line.startswith(f"{key}:")), 2)
 

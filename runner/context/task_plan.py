@@ -1,4 +1,4 @@
-"""A task's own plan as the markdown that people read and edit, and read back from it.
+"""Write a task's own plan as Markdown that people edit, and read it back.
 
 # Plan for TASK-003: Booking api
 
@@ -53,11 +53,11 @@ _SECTIONS = {
 }
 
 _LABELS = {"files": "files", "output files": "files", "context files": "context"}
-"""The names of lines that hold paths, and the sections that these belong to."""
+"""Labels of lines with paths, and the sections they belong to."""
 
 
 def plan_text(plan: TaskPlan, task: str, title: str = "") -> str:
-    """The plan as markdown; `read_plan` reads the same plan from it."""
+    """Return the plan as Markdown, which `read_plan` parses."""
     name = f"{task}: {one_line(title)}" if title else task
     parts = [f"# Plan for {name}\n"]
     parts += [f"Type: {one_line(plan.type)}\n"] if plan.type else []
@@ -72,7 +72,7 @@ def plan_text(plan: TaskPlan, task: str, title: str = "") -> str:
 
 
 def read_plan(text: str) -> TaskPlan:
-    """The plan that a text tells in the shape above; what it does not tell is empty.
+    """Parse a task plan from text; missing sections are empty.
 
     `Files:` and `Context files:` are also read outside sections, with paths behind the colon or
     in a list below.
@@ -126,7 +126,7 @@ def relate_paths(plan: TaskPlan, folders: Iterable[Path]) -> TaskPlan:
 
 
 def redact_plan(plan: TaskPlan, clean: Callable[[str], str]) -> TaskPlan:
-    """The plan with every text of it passed through `clean`, on one line each."""
+    """Return the plan with `clean` applied to each text, on one line each."""
 
     def each(texts: Iterable[str]) -> tuple[str, ...]:
         return tuple(found for text in texts if (found := one_line(clean(text))))
@@ -149,13 +149,13 @@ def redact_plan(plan: TaskPlan, clean: Callable[[str], str]) -> TaskPlan:
 
 
 def files_of(plan: TaskPlan) -> tuple[str, ...]:
-    """Every file that a plan names to write, those of its phases too, each once."""
+    """Return every file to write in a plan and its phases, without duplicates."""
     of_phases = (path for phase in plan.phases for path in phase.files)
     return tuple(dict.fromkeys((*plan.files, *of_phases)))
 
 
 def one_line(text: str) -> str:
-    """A text with all its blanks as single ones."""
+    """Return a text with white space collapsed to single spaces."""
     return " ".join(text.split())
 
 
@@ -190,7 +190,7 @@ def _section(heading: str) -> str:
 
 
 def _items(lines: Iterable[str]) -> Iterator[str]:
-    """The items of a list, each with the lines that go on with it."""
+    """Yield the items of a list with their continuation lines."""
     open_ = ""
     for line in lines:
         item = _ITEM.fullmatch(line)
@@ -208,7 +208,7 @@ def _items(lines: Iterable[str]) -> Iterator[str]:
 
 
 def path_in(item: str) -> str:
-    """The path of an item: its first code span, else its first word."""
+    """Return the path in an item: its first code span, else its first word."""
     span = _SPAN.search(item)
     if span is not None:
         return _relative(span[2])

@@ -1,4 +1,4 @@
-"""The files of the commit that an attempt starts on, as far as an implementer may see them.
+"""The files of the attempt's base commit that an implementer may read.
 
 Texts are redacted before they are shortened, so that no key is cut in two and missed.
 """
@@ -48,20 +48,19 @@ _IS_PRIVATE = regex("|".join(map(translate, _PRIVATE)))
 
 
 def is_private(path: str) -> bool:
-    """Whether a file is never shown: keys, credentials, environments, git's own."""
+    """Return whether a file is never shown: keys, credentials, environments, `.git`."""
     return any(map(_is_private_name, path.casefold().split("/")))
 
 
 @lru_cache(maxsize=65_536)
 def _is_private_name(name: str) -> bool:
-    """The same of one component: most folders come again with each of their files."""
-    # What `fnmatch.translate` makes ends with an anchor of its own, so `match` asks for the whole
-    # name.
+    """Return whether one path component is private."""
+    # `fnmatch.translate` adds an end anchor, so `match` covers the whole name.
     return _IS_PRIVATE.match(name) is not None
 
 
 def read_text(root: Path, path: str) -> tuple[str, str]:
-    """A file's text, redacted; or why it is not shown. Never outside `root`, never by a link."""
+    """Return a file's redacted text, or why it is not shown; links are not followed."""
     path = path.removeprefix("./")
     if refused := _refusal(root, path):
         return "", refused
@@ -75,7 +74,7 @@ def read_text(root: Path, path: str) -> tuple[str, str]:
 
 
 def _refusal(root: Path, path: str) -> str:
-    """Why a path is not read at all."""
+    """Return why a path must not be read; empty if it may be."""
     if is_private(path):
         return f"{path} is private and not shown"
     unsafe = check_path(path, 0o100644)
@@ -92,20 +91,20 @@ def _refusal(root: Path, path: str) -> str:
 
 
 CHARACTERS_A_TOKEN = 4
-"""A usual measure for English and code; good enough to bound a text by."""
+"""Common estimate for English and code; good enough for a limit."""
 _PROSE = 100_000
-"""Nobody writes a task of this length; what comes here by mistake is cut."""
+"""Maximum characters of a task; longer text is there by mistake and is cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class BriefBounds:
-    """How long the parts of a brief may be, at a scale."""
+    """The maximum lengths of a brief's parts at a scale."""
 
     scale: float = 1.0
     known_secrets: tuple[str, ...] = ()
 
     def head(self, text: str, most: int) -> str:
-        """The beginning of a text, at most so many characters at scale 1."""
+        """Return the start of a text, at most `most` characters at scale 1."""
         clean = self._clean(text)
         allowed = max(int(most * self.scale), 1)
         if len(clean) <= allowed:
@@ -114,7 +113,7 @@ class BriefBounds:
         return f"{whole_lines}\n… ({len(clean) - len(whole_lines)} more characters)"
 
     def tail(self, text: str, most: int) -> str:
-        """The end of a text: where programs say what went wrong."""
+        """Return the end of a text, cut at a line, with the number of omitted characters."""
         clean = self._clean(text)
         allowed = max(int(most * self.scale), 1)
         if len(clean) <= allowed:
@@ -123,12 +122,12 @@ class BriefBounds:
         return f"… ({len(clean) - len(whole_lines)} characters before)\n{whole_lines}"
 
     def whole(self, text: str) -> str:
-        """The task's own words, which no scale cuts."""
-        # Redacted before it is cut: half a secret fits no pattern, and would be shown.
+        """Return the task's own text, which is not scaled."""
+        # Redact before cutting: half a secret matches no pattern and would be shown.
         return self._clean(text)[:_PROSE]
 
     def count(self, most: int) -> int:
-        """How many of several things."""
+        """Return the scaled count, at least 3."""
         return max(int(most * self.scale), 3)
 
     def _clean(self, text: str) -> str:
@@ -136,14 +135,14 @@ class BriefBounds:
 
 
 def fence(text: str, language: str = "text") -> str:
-    """A fenced block (CommonMark 4.5) that `text` cannot end."""
+    """Return a fenced block (CommonMark 4.5) that `text` cannot close."""
     longest = max(map(len, re.findall("`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
 
 
 def code(text: str) -> str:
-    """A code span (CommonMark 6.1) of one line, also around backticks."""
+    """Return one line as a code span (CommonMark 6.1), even with backticks."""
     return code_span(display(text))
 
 
@@ -152,7 +151,7 @@ def code(text: str) -> str:
 
 _MODES = ("100644 ", "100755 ")
 _LOOKED_AT = 8192
-"""Bytes in which a zero tells that a file is no text; git looks at the first 8,000."""
+"""Bytes searched for a zero that marks a binary file; git checks the first 8,000."""
 
 
 def _nothing(_path: str) -> bytes | None:
@@ -172,18 +171,18 @@ class Tree:
     """Tracked files by path, in their committed bytes: a person's unsaved edits are not in it."""
 
     paths: Callable[[], Mapping[str, str]] = _no_paths
-    """Every tracked path with the name of its blob."""
+    """All tracked paths with their blob names."""
     read: Callable[[str], bytes | None] = _nothing
-    """The bytes of a path; None for none."""
+    """Returns the bytes of a path, or None if it does not exist."""
     allow: tuple[tuple[str, ...], ...] = ()
-    """Lists of globs, of which a file must be in each to be read; none: every tracked file is."""
+    """Lists of globs; a readable file matches one of each list; none: all tracked files."""
     may_read: Callable[[str], bool] = _always
-    """What the person's permission rules say of a path."""
+    """Returns whether the user's permission rules allow reading a path."""
     _texts: dict[str, tuple[str, str]] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, repository: Repository, commit: str, settings: Settings) -> Self:
-        """The tree of a commit; of none where there is no commit yet."""
+        """Return the tree of a commit; empty without a commit."""
         rules, floor = settings.permission, settings.floor.permission
 
         def may_read(path: str) -> bool:
@@ -217,15 +216,15 @@ class Tree:
         return frozenset(found)
 
     def is_file(self, path: str) -> bool:
-        """Whether there is such a file."""
+        """Return whether the tree contains the file."""
         return path in self.files
 
     def is_folder(self, path: str) -> bool:
-        """Whether there are files below it."""
+        """Return whether the tree has files below the folder."""
         return not path or path in self.folders
 
     def match(self, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        """The files that paths or globs name, in the order of these."""
+        """Return the files that match paths or globs, in pattern order."""
         found: dict[str, None] = {}
         for pattern in (one.removeprefix("./") for one in patterns):
             if not is_glob(pattern):
@@ -235,7 +234,7 @@ class Tree:
         return tuple(found)
 
     def text(self, path: str) -> tuple[str, str]:
-        """A file's text, redacted; or why it is not shown."""
+        """Return a file's redacted text, or why it is not shown."""
         if path not in self._texts:
             self._texts[path] = self._read(path)
         return self._texts[path]
@@ -252,7 +251,7 @@ class Tree:
             return "", f"{path} cannot be read"
         if len(content) > LARGEST:
             return "", f"{path} is larger than {LARGEST} bytes"
-        # The sign by which git itself takes a file for binary, looked for in its beginning only.
+        # Git's own test for a binary file: a zero byte near its start.
         if b"\0" in content[:_LOOKED_AT]:
             return "", f"{path} is not a text file"
         return redact(content.decode("utf-8-sig", "replace")), ""
@@ -264,8 +263,8 @@ class Tree:
 
 
 def list_files(repository: Repository, commit: str) -> dict[str, str]:
-    """The plain files of a commit in the project, with the names of their blobs."""
-    # With `-z` names come as they are; without it git quotes the unusual ones (`core.quotePath`).
+    """Return the regular files of a commit in the project with their blob names."""
+    # With `-z` names are raw; without it git quotes unusual ones (`core.quotePath`).
     out = text(repository.git.run("ls-tree", "-r", "-z", "--full-tree", commit))
     start = repository.prefix.value
     found: dict[str, str] = {}

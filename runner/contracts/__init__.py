@@ -1,1 +1,1 @@
-"""Contracts: what a task promises to others, tested against what it built."""
+"""API and data contracts: check that a task's code keeps them."""

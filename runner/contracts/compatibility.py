@@ -1,4 +1,4 @@
-"""Whether a changed contract breaks those who keep to the old one: pure, by the documents alone.
+"""Compare two versions of a contract, and find the changes that break its users.
 
 A removed or renamed operation, parameter, field, status code or media type breaks; so does a new
 required input, less allowed in what goes in, and more allowed in what comes out. New operations,
@@ -31,7 +31,7 @@ _MOST = 1000
 
 
 def compare(kind: str, before: bytes, after: bytes) -> tuple[Narrowing, ...]:
-    """Every change of a contract of this kind (`openapi` or `schema`); raises Refused.
+    """Return every change between two `openapi` or `schema` contracts; raises Refused.
 
     The bytes are JSON or YAML; parts in other files are not looked into.
     """
@@ -39,12 +39,12 @@ def compare(kind: str, before: bytes, after: bytes) -> tuple[Narrowing, ...]:
 
 
 def compare_documents(kind: str, before: Json, after: Json) -> tuple[Narrowing, ...]:
-    """The same of documents that are parsed, with all their files bound into them."""
+    """Return the narrowings between two parsed and bundled documents."""
     return tuple(dict.fromkeys(_first(kind, before, after)[:_MOST]))
 
 
 def _first(kind: str, before: Json, after: Json) -> list[Narrowing]:
-    """The first of them, one more than are shown where there are as many."""
+    """Return at most one more narrowing than the limit for display."""
     if kind == "openapi":
         found = _documents(_mapping(before), _mapping(after))
     else:
@@ -53,7 +53,7 @@ def _first(kind: str, before: Json, after: Json) -> list[Narrowing]:
 
 
 def is_breaking(path: str, before: bytes | None, after: bytes | None) -> bool | None:
-    """Whether a change of this contract file breaks its users; None where that is not known.
+    """Return whether a contract change breaks its users; None if unknown.
 
     A new file breaks nobody; a removed one everybody.
     """
@@ -74,7 +74,7 @@ def is_breaking(path: str, before: bytes | None, after: bytes | None) -> bool | 
 
 
 def kind_of(document: Json) -> str:
-    """`openapi` or `schema`, by what the document says; empty for neither."""
+    """Return `openapi` or `schema` by the document's content; empty for neither."""
     if not isinstance(document, dict):
         return ""
     if isinstance(document.get("openapi"), str):
@@ -84,7 +84,7 @@ def kind_of(document: Json) -> str:
 
 
 def _parse(content: bytes, name: str = "") -> Json:
-    """The document; a reference into another file leads to nothing."""
+    """Parse a document; references to other files resolve to an empty object."""
     if not name:
         name = "contract.json" if content.lstrip()[:1] in (b"{", b"[") else "contract.yaml"
 
@@ -122,8 +122,8 @@ class _Operation:
         }
         self.parameters = self._parameters(path, item, own)
         secured = own.get("security", root.get("security"))
-        # An empty requirement among them makes it optional, an empty list takes it away (OpenAPI 3,
-        # Operation Object, `security`).
+        # An empty requirement in the list makes security optional, an empty list removes it
+        # (OpenAPI 3, Operation Object, `security`).
         self.secured = isinstance(secured, list) and bool(secured) and {} not in secured
 
     def follow(self, node: Json) -> dict[str, Json]:
@@ -137,7 +137,7 @@ class _Operation:
     def _parameters(
         self, path: str, item: dict[str, Json], own: dict[str, Json]
     ) -> dict[str, dict[str, Json]]:
-        """By place and name; those of the path by their position, since their names are free."""
+        """Return parameters by place and name; path parameters by position."""
         names = parameter_names(path)
         found = {}
         for holder in (item, own):
@@ -195,7 +195,7 @@ def _bodies(label: str, old: _Operation, new: _Operation) -> Iterator[Narrowing]
 
 
 def _headers(at: str, old: dict[str, Json], new: dict[str, Json]) -> Iterator[Narrowing]:
-    # Headers whose names differ by case alone are the same (RFC 9110, 5.1).
+    # Header names are case-insensitive (RFC 9110, 5.1).
     was, now = (set(map(str.lower, _mapping(one.get("headers")))) for one in (old, new))
     for name in sorted(was - now):
         yield Narrowing(f"{at} header {name}", "was removed", breaking=True)

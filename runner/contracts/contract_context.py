@@ -1,4 +1,4 @@
-"""Where a contract is checked: files of the scratch tree to read, a folder of the box to write."""
+"""The context of one contract check: read the scratch tree, write to a folder of the sandbox."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ _LARGEST_REPORT = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ContractResult:
-    """What one test of a contract showed, before it becomes a proof."""
+    """The result of one contract check, before it becomes a proof."""
 
     ran: Ran | None = None
-    """How the command ended; None where the documents alone decide."""
+    """Result of the command; None if the documents alone decide."""
     findings: tuple[Finding, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
     tools: tuple[tuple[str, str], ...] = ()
     silent: Finding | None = None
-    """The failure where the command left no report and its exit code shows none."""
+    """Failure to report if the command wrote no report and its exit code shows none."""
     output: bytes = b""
-    """What was looked at where no command ran."""
+    """What was examined when no command ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,40 +60,40 @@ class ContractContext:
     """The place of one contract's test: its files, its own folder, and how to run a line there."""
 
     check: str
-    """The id of the check, which findings carry."""
+    """ID of the check, used in findings."""
     shown: str
-    """The entry as a person wrote it."""
+    """The entry as written in the plan."""
     folder: Path
-    """An empty folder of the box, with the same path inside the sandbox and outside."""
+    """Empty folder of the sandbox, with the same path inside and outside."""
     place: Place
     environment: Mapping[str, str]
     run: Callable[[str], Ran]
-    """Run a shell line in the sandbox of the check."""
+    """Runs a shell line in the sandbox of the check."""
     seconds: float
-    """How long the command may run."""
+    """Timeout of the command."""
     examples: int = 100
     """Requests for each operation."""
     kept: Path | None = None
     """Folder in the user's cache."""
 
     def path(self, name: str) -> str:
-        """A file of this folder."""
+        """Return the path of a file in this folder."""
         return str(self.folder / name)
 
     def write(self, name: str, document: object) -> str:
-        """Put a JSON document here; gives its path."""
+        """Write a JSON document to this folder and return its path."""
         return self.put(name, json.dumps(document).encode())
 
     def put(self, name: str, content: bytes) -> str:
-        """Put a file here; gives its path."""
+        """Write a file to this folder and return its path."""
         effects.write_file(self.folder / name, content)
         return self.path(name)
 
     def read(self, name: str) -> Json:
-        """A JSON document that a script left here; None where there is none to believe."""
+        """Read a JSON document written by a script; return None if it is missing or invalid."""
         try:
-            # The code under test may write here: a link would have us read any file of the person,
-            # a pipe would keep us waiting (open(2), fifo(7)).
+            # The code under test may write here: a link would make us read any of the user's files,
+            # a pipe would block us (open(2), fifo(7)).
             descriptor = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with os.fdopen(descriptor, "rb") as file:
                 content = file.read(_LARGEST_REPORT + 1)
@@ -103,14 +103,14 @@ class ContractContext:
         return value
 
     def ours(self, script: str, *arguments: str) -> str:
-        """The shell text that runs one of the scripts on the runner's own Python."""
+        """Return the shell command that runs a script on the runner's own Python."""
         scripts = self.put("scripts.zip", _zip_scripts())
         return shlex.join((sys.executable, "-I", scripts, script, *arguments))
 
     def theirs(self, python: str, script: str, *arguments: str) -> str:
-        """The shell text that runs one of the scripts on the project's Python."""
-        # Not isolated as ours are: the code may be found by PYTHONPATH, or lie with what the user
-        # has installed, and `-I` takes both away.
+        """Return the shell command that runs a script on the project's Python."""
+        # Not isolated like the runner's own scripts: the code may come from PYTHONPATH or the
+        # user's site packages, and `-I` removes both.
         source = self.put(f"{script}.py", (_INSIDE / f"{script}.py").read_bytes())
         return shlex.join((python, source, *arguments))
 
@@ -128,7 +128,7 @@ class ContractContext:
         if not target.is_file():
             raise Refused(f"{path} does not exist", hint="create the file", path=path)
         with target.open("rb") as file:
-            # One byte too many is enough for who parses it to see that it is too large.
+            # One byte over the limit shows the parser that the file is too large.
             return file.read(LARGEST + 1)
 
     def match_files(self, glob: str) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ class ContractContext:
 
 @cache
 def _zip_scripts() -> bytes:
-    """The scripts as one file that Python runs: no cache beside it can be forged."""
+    """Return the scripts as a zip file that Python can run."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as whole:
         whole.writestr("__main__.py", _START)

@@ -1,4 +1,4 @@
-"""Contract documents as values: read with bounds, one tree whatever files they are split into.
+"""Parse contract documents within bounds, and bundle split ones into one tree.
 
 JSON and YAML come from tasks and clones, so: a bounded size, bounded nesting, aliases counted as
 if they were written out (a few lines can stand for billions), no tags, and no reference that
@@ -26,18 +26,18 @@ else:
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
 LARGEST = 4 * 1024 * 1024
-"""Bytes of one document."""
+"""Maximum size of one document, in bytes."""
 MOST_NODES = 200_000
-"""Values of a document, aliases written out."""
+"""Maximum number of values in a document, with aliases expanded."""
 DEEPEST = 100
 MOST_FILES = 100
-"""Files that one contract may be split into."""
+"""Maximum number of files of one contract."""
 FILES = "x-runner-files"
-"""Where the other files of a document stand once they are bound into it."""
+"""Key of the other files that are bound into the document."""
 
 
 def parse_document(content: bytes, path: str) -> Json:
-    """The value that JSON or YAML bytes stand for; raises Refused."""
+    """Parse JSON or YAML bytes; raises Refused if they are invalid."""
     if len(content) > LARGEST:
         raise Refused(f"{path} is larger than {LARGEST} bytes", path=path)
     try:
@@ -83,7 +83,7 @@ def _children(value: Json) -> Iterator[Json]:
 
 
 def _yaml(text: str, path: str) -> Json:
-    """Compose to nodes first: they are counted before anything is built of them."""
+    """Parse YAML to nodes first, so that they can be counted before values are built."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         _check_depth(text)
@@ -116,7 +116,7 @@ def _check_depth(text: str) -> None:
 
 
 def _weight(node: Node, path: str, known: dict[int, int], above: tuple[int, ...]) -> int:
-    """Values below a node with every alias written out; raises Refused for an endless one."""
+    """Count the values below a YAML node with aliases expanded; raises Refused for a cycle."""
     if id(node) in above or len(above) > DEEPEST:
         message = f"{path} has an alias that contains itself"
         raise Refused(message, path=path, line=node.start_mark.line + 1)
@@ -135,7 +135,7 @@ def _parts(node: Node) -> Iterator[Node]:
 
 
 def _value(node: Node, path: str) -> Json:
-    """The JSON value of a node; keys become strings, as JSON's are (`200:` is a status)."""
+    """Convert a YAML node to JSON; keys become strings (`200:` is a status)."""
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, path)
     if isinstance(node, yaml.SequenceNode):
@@ -153,7 +153,7 @@ def _mapping(node: MappingNode, path: str) -> dict[str, Json]:
     for key, child in node.value:
         if key.tag == "tag:yaml.org,2002:merge":
             value = _value(child, path)
-            # The earlier of several wins, and a key of its own over all (yaml.org/type/merge.html).
+            # Earlier entries win over later ones, and own keys over all (yaml.org/type/merge.html).
             for part in reversed(value if isinstance(value, list) else [value]):
                 merged |= part if isinstance(part, dict) else {}
         elif isinstance(key.value, str):
@@ -165,13 +165,13 @@ def _mapping(node: MappingNode, path: str) -> dict[str, Json]:
 
 
 def _scalar(node: Node) -> Json:
-    """A scalar by its resolved tag; dates and binary stay text, as in JSON."""
+    """Convert a scalar by its resolved tag; dates and binary data stay text, as in JSON."""
     text = str(node.value)
     match node.tag.rpartition(":")[2]:
         case "null":
             return None
         case "bool":
-            # PyYAML resolves by YAML 1.1, where these are booleans, too.
+            # PyYAML follows YAML 1.1, in which these are also booleans.
             return text.casefold() in ("true", "yes", "on")
         case "int":
             return _number(text, int)
@@ -191,7 +191,7 @@ def _number(text: str, kind: Callable[[str], int] | Callable[[str], float]) -> J
 
 
 def bundle_document(path: str, read: Callable[[str], bytes]) -> Json:
-    """The document with every file that it refers to bound into it; raises Refused.
+    """Return the document with all referenced files included; raises Refused.
 
     A reference to another file becomes one into `x-runner-files` of this document (RFC 6901
     pointers): nothing that reads it afterwards opens a file or an address.
@@ -223,8 +223,8 @@ class _Bundle:
         if isinstance(value, dict):
             id_ = value.get("$id", value.get("id"))
             own = id_.partition("#")[0] if isinstance(id_, str) else ""
-            # References count from `$id` (JSON Schema 2020-12, Core, 8.2.1): with it the pointers
-            # into this document would be looked for under an address.
+            # `$id` is the base of references (JSON Schema 2020-12, Core, 8.2.1): with it, pointers
+            # into this document would resolve to an address.
             if "$id" in value and isinstance(id_, str):
                 value = {key: child for key, child in value.items() if key != "$id"}
         return self._rewrite(value, path, own)
@@ -242,7 +242,7 @@ class _Bundle:
         return found
 
     def _leads_to(self, target: str, path: str, own: str) -> str:
-        """The reference as it reads in the whole document."""
+        """Return a reference's target in the bundled document."""
         file, mark, pointer = target.partition("#")
         number = self._numbers[path] if not file or file == own else self._number(file, path)
         if number < 0:
@@ -262,7 +262,7 @@ class _Bundle:
 
 
 def _within(file: str, path: str) -> str:
-    """The referred file, relative to the repository; raises Refused for what lies outside."""
+    """Return the referenced file relative to the repository; raises Refused if it is outside."""
     scheme, colon, _ = file.partition(":")
     outside = (colon and "/" not in scheme) or file.startswith(("/", "\\"))
     name = posixpath.normpath(posixpath.join(posixpath.dirname(path), file))

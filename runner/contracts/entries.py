@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Refused(Exception):  # noqa: N818 - an outcome of reading, named as the field names it
-    """What is wrong with a contract; the room's family turns it into a finding."""
+    """A contract that cannot be checked, with the reason; `gates` turns it into a finding."""
 
     def __init__(self, message: str, *, hint: str = "", path: str = "", line: int = 0) -> None:
         super().__init__(message)
@@ -55,17 +55,17 @@ class OpenApi:
 
     path: str
     app: str = ""
-    """`module:attribute` of an ASGI or WSGI application; with `()` a function that makes one."""
+    """ASGI or WSGI application as `module:attribute`; with `()`, a function that makes one."""
     url: str = ""
     start: str = ""
-    """The command that serves `url`."""
+    """Command that serves `url`."""
 
 
 class ContractKind(StrEnum):
-    """What is held against a JSON Schema."""
+    """The kinds of things that a JSON Schema is compared with."""
 
     NOTHING = "nothing"
-    """The schema alone: it must be one."""
+    """Only the schema, which must be valid."""
     TYPE = "type"
     INSTANCES = "instances"
     ZOD = "zod"
@@ -78,9 +78,9 @@ class Schema:
     path: str
     kind: ContractKind = ContractKind.NOTHING
     source: str = ""
-    """The import path of the type, the glob of instances, or the module of the Zod schema."""
+    """Import path of the type, glob of instances, or module of the Zod schema."""
     name: str = ""
-    """The Zod schema's name in its module."""
+    """Name of the Zod schema in its module."""
 
 
 def openapi(value: str) -> OpenApi:
@@ -139,7 +139,7 @@ def schema(value: str) -> Schema:
 
 
 def inside(path: str) -> str:
-    """The path, normalised, if it stays in the project; raises Refused otherwise."""
+    """Return the normalised path if it stays in the project; raises Refused otherwise."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     bad = not parts or path.startswith(("/", "~")) or ".." in parts or "\\" in path
     if bad or ":" in parts[0] or "\0" in path or ".git" in map(str.casefold, parts):
@@ -149,7 +149,7 @@ def inside(path: str) -> str:
 
 
 def problem_of(contract: Contract) -> Refused | None:
-    """Why an entry cannot be read; None for one that can."""
+    """Return the error of an unreadable entry; None for a valid one."""
     try:
         if contract.kind == "openapi":
             openapi(contract.value)
@@ -161,7 +161,7 @@ def problem_of(contract: Contract) -> Refused | None:
 
 
 def documents(contract: Contract) -> tuple[str, ...]:
-    """Paths and globs of the files an entry is about; none where it cannot be read."""
+    """Return paths and globs of a contract's documents; empty if it cannot be parsed."""
     try:
         if contract.kind == "openapi":
             return (openapi(contract.value).path,)
@@ -177,7 +177,7 @@ def documents(contract: Contract) -> tuple[str, ...]:
 
 
 def modules(contract: Contract) -> tuple[str, ...]:
-    """Python modules an entry imports: what the contract is held against."""
+    """Return the Python modules that an entry is checked against."""
     try:
         if contract.kind == "openapi":
             return tuple(filter(None, (openapi(contract.value).app.partition(":")[0],)))
@@ -190,7 +190,7 @@ def modules(contract: Contract) -> tuple[str, ...]:
 
 
 def name_checks(task: Task) -> Iterator[tuple[str, Contract]]:
-    """Each entry with its check: `contract:openapi`, `contract:schema`, `contract:schema-2`."""
+    """Yield each contract with its check ID: `contract:openapi`, `contract:schema-2`."""
     met: Counter[str] = Counter()
     for contract in task.contracts:
         met[contract.kind] += 1
@@ -203,7 +203,7 @@ def name_checks(task: Task) -> Iterator[tuple[str, Contract]]:
 
 
 def unreadable(tasks: Iterable[Task], places: Spans) -> Iterator[Problem]:
-    """A mistake for each, at its place in the plan."""
+    """Yield an error for each invalid contract at its place in the plan."""
     for task in tasks:
         for contract in task.contracts:
             refused = problem_of(contract)
@@ -223,7 +223,7 @@ HINT = "pip install 'task-graph-runner[contracts]'"
 
 
 def find_missing_packages(kind: str) -> tuple[str, ...]:
-    """The packages of the optional extra that this kind needs and this Python does not have."""
+    """Return the missing packages of the optional extra that this contract kind needs."""
     names = _PACKAGES.get(kind, ())
     return tuple(name.replace("_", "-") for name in names if find_spec(name) is None)
 
@@ -236,14 +236,14 @@ def require_packages(kind: str) -> None:
 
 
 def versions(*packages: str) -> tuple[tuple[str, str], ...]:
-    """The installed versions of packages, as evidence."""
+    """Return the installed versions of packages, as evidence."""
     from importlib.metadata import version
 
     return tuple((name, version(name)) for name in packages)
 
 
 def find_missing_tools(task: Task, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """What keeps a task's contracts from being checked, in words for its status note."""
+    """Return missing packages and tools for a task's contracts, as texts for its status note."""
     missing: list[str] = []
     for contract in task.contracts:
         if packages := find_missing_packages(contract.kind):

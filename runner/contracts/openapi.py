@@ -1,4 +1,4 @@
-"""An `openapi:` contract: the running application is tested against its document.
+"""Test an `openapi:` contract: the running application against its document.
 
 One command in one sandbox starts the application with the project's Python or its `start=` command.
 A driver on the runner's Python, where schemathesis is, tests it over loopback and returns JSON of a
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 SEED = 20_01_1789
 START_SECONDS = 30.0
-"""How long an application may take until it answers."""
+"""Timeout of an application's start."""
 ANSWER_SECONDS = 10.0
-"""How long it may take for one answer."""
+"""Timeout of one answer."""
 _MARGIN = 0.8
-"""Part of the hard limit in which the driver is done, so that its report is not lost."""
+"""Share of the hard limit in which the driver must finish, so that its report is kept."""
 _LAST = 2000
-"""Characters of the application's output that explain a failure."""
+"""Last characters of the application's output in a failure."""
 _SHOWN = 20
-"""Problems that become findings of their own."""
+"""Problems that become separate findings."""
 
 
 class OpenapiProblem(NamedTuple):
@@ -62,10 +62,10 @@ class OpenapiProblem(NamedTuple):
 
 
 class OpenapiReport(NamedTuple):
-    """What the driver says of one test."""
+    """The driver's report of one test."""
 
     ended: str
-    """`tested`, or why it was not: `invalid`, `not-started`, `taken`, `died`, `late`, `broken`."""
+    """`tested`, or why not: `invalid`, `not-started`, `taken`, `died`, `late`, `broken`."""
     message: str
     log: str
     operations: int
@@ -89,7 +89,7 @@ def test_application(entry: OpenApi, context: ContractContext) -> ContractResult
 
 
 def _line(entry: OpenApi, place: ContractContext, document: dict[str, Json]) -> str:
-    """The shell line that starts both; what the application prints goes to the driver."""
+    """Return the shell command that starts the application and the driver."""
     put_tables(place.kept, place.folder / "home")
     job = {
         "document": document,
@@ -101,7 +101,7 @@ def _line(entry: OpenApi, place: ContractContext, document: dict[str, Json]) -> 
         "prefix": prefix_of(document),
         "seed": SEED,
         "examples": place.examples,
-        # Half for the start and an eighth for an answer: with as many late ones as are waited for
+        # Half for the start and an eighth for an answer: even with the maximum of late answers
         # (`drive.MOST_LATE`) there is time left for the report.
         "start_seconds": min(START_SECONDS, place.seconds * _MARGIN / 2),
         "answer_seconds": min(ANSWER_SECONDS, place.seconds * _MARGIN / 8),
@@ -109,8 +109,8 @@ def _line(entry: OpenApi, place: ContractContext, document: dict[str, Json]) -> 
     }
     driver = place.ours("drive", place.write("job.json", job))
     pipe = shlex.quote(place.path("output"))
-    # To open a pipe waits for its other end (fifo(7)), so the application does not start before the
-    # driver has looked whether its port is free.
+    # Opening a pipe blocks until its other end opens (fifo(7)), so the application starts only
+    # after the driver has checked that its port is free.
     return (
         f"mkfifo {pipe} && {{ {_start(entry, place)} >{pipe} 2>&1 & "
         f"{driver}; code=$?; kill -9 $! 2>/dev/null; exit $code; }}"
@@ -124,7 +124,7 @@ def _start(entry: OpenApi, place: ContractContext) -> str:
 
 
 def prefix_of(document: dict[str, Json]) -> str:
-    """The path below which the document's first server has its paths (OpenAPI 3, Server Object)."""
+    """Return the base path of the document's first server (OpenAPI 3, Server Object)."""
     servers = document.get("servers")
     first = servers[0] if isinstance(servers, list) and servers else None
     url = first.get("url") if isinstance(first, dict) else None
@@ -139,7 +139,7 @@ def prefix_of(document: dict[str, Json]) -> str:
 
 
 def _report(value: Json) -> OpenapiReport | None:
-    """The report in its fixed shape; None for anything else."""
+    """Parse a report; return None if its structure is invalid."""
     match value:
         case {
             "ended": str(ended),
@@ -193,7 +193,7 @@ def _findings(check: str, entry: OpenApi, report: OpenapiReport) -> Iterator[Fin
 
 
 def _detail(problem: OpenapiProblem, report: OpenapiReport) -> str:
-    """The request that shows it; of a failure also what the application printed at last."""
+    """Return the request that shows a problem, with the application's output if it failed."""
     if problem.kind != "ServerError" or not report.log:
         return problem.request
     return f"{problem.request}\n\nlast output:\n{redact_tail(report.log, _LAST)}"
@@ -254,7 +254,7 @@ charmap.intervals_from_codec("utf-8")
 
 
 def put_tables(kept: Path | None, home: Path) -> None:
-    """Put the tables below `home`, hypothesis's own folder; without `kept` it makes its own."""
+    """Copy the saved hypothesis tables below `home`; do nothing if `kept` is None."""
     effects.make_folder(home)
     if kept is None:
         return

@@ -1,4 +1,4 @@
-"""A `schema:` contract: a JSON Schema, and the type, instances or Zod schema that agree with it."""
+"""Test a `schema:` contract: a JSON Schema against a type, instances or a Zod schema."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ try {
 
 
 def zod_line(source: str, name: str, place: ContractContext, out: str) -> str:
-    """The shell line that writes the schema to `out`; raises Refused where there is no node."""
+    """Return the command that writes the Zod schema to `out`; raises Refused without node."""
     node = which("node", place.environment)
     if node is None:
         raise Refused("tool missing: node, which runs Zod", hint="install node, or add it to PATH")
@@ -216,7 +216,7 @@ def _explain_entry(entry: Schema) -> str:
 
 
 def _fewest(schema: Json, models: list[Json], *, loose: bool) -> tuple[str, ...]:
-    """What differs in the reading of the model that comes nearest: as it is read, or written."""
+    """Return the differences of the nearest model, in its form for input or for output."""
     return min((differences(schema, model, loose=loose) for model in models), key=len)
 
 
@@ -257,7 +257,7 @@ def _instances(entry: Schema, schema: Json, context: ContractContext) -> Contrac
 
 
 def _read(entry: Schema, context: ContractContext) -> dict[str, Json]:
-    """The instances by path; raises Refused where there is none, or one is no JSON."""
+    """Return the instances by path; raises Refused if there are none or one is not JSON."""
     paths = context.match_files(entry.source)
     if not paths:
         hint = "create an instance there, or give the path of an existing one"

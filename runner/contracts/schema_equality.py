@@ -1,4 +1,4 @@
-"""Whether two JSON Schemas allow the same: a contract's, and the one a type stands for."""
+"""Check whether two JSON Schemas allow the same values."""
 
 from __future__ import annotations
 
@@ -24,26 +24,25 @@ class Side(NamedTuple):
 
 
 class _Comparison:
-    """What holds for all of one comparison."""
+    """The shared inputs of one comparison."""
 
     def __init__(self, *, loose: bool) -> None:
         self.loose = loose
-        """The model's language has no words for bounds: those of the contract alone are fine."""
+        """The model's language can't express bounds: bounds only in the contract are fine."""
         self.alike: set[tuple[str, str]] = set()
-        """Pairs of schemas that need not be compared again."""
+        """Pairs of schemas already compared or assumed equal."""
         self._left = [_STEPS]
 
     def spend(self) -> None:
-        """One step of work; alternatives within alternatives could take for ever."""
+        """Count one step of work. Raises Refused when the limit is exceeded."""
         self._left[0] -= 1
         if self._left[0] < 0:
             raise Refused(f"the schemas are too complex to compare within {_STEPS} steps")
 
     def trial(self) -> _Comparison:
-        """A comparison on the side, whose assumptions count for itself alone."""
+        """Return a comparison for a trial, whose assumptions do not affect this one."""
         other = _Comparison(loose=self.loose)
-        # What is assumed is its own, the steps are not: trials within trials spend from one
-        # purse.
+        # Assumptions are copied, the step counter is shared: nested trials use the same limit.
         other.alike, other._left = set(self.alike), self._left
         return other
 
@@ -55,7 +54,7 @@ def differences(
     loose: bool = False,
     roots: tuple[Json, Json] | None = None,
 ) -> tuple[str, ...]:
-    """Every difference in words; none where both allow the same. Raises Refused.
+    """Return every difference between two schemas as text. Raises Refused.
 
     They read `field end: type string in the contract, integer in the model`. Recursive schemas
     end. With `loose` the model may leave out bounds (lengths, patterns, what is refused beside the
@@ -69,7 +68,7 @@ def differences(
 
 
 def _compare(where: str, one: Side, other: Side, how: _Comparison) -> Iterator[str]:
-    """What differs below; a pair that is being compared, or was found alike, is taken as alike."""
+    """Yield the differences; pairs that are being compared or were found equal count as equal."""
     inner = without_null(*one), without_null(*other)
     if inner[0] is not None and inner[1] is not None:
         yield from _compare(where, Side(inner[0], one.root), Side(inner[1], other.root), how)
@@ -156,11 +155,11 @@ def _need(name: str, side: SchemaShape) -> str:
 def _extra(
     where: str, one: tuple[SchemaShape, Json], other: tuple[SchemaShape, Json], how: _Comparison
 ) -> Iterator[str]:
-    """What may stand beside the named fields."""
+    """Yield the differences in which additional fields are allowed."""
     (ours, root), (theirs, other_root) = one, other
     if "object" not in ours.types or (how.loose and theirs.extra is True):
         return
-    # `true` allows what `{}` allows, everything (JSON Schema 2020-12, Core, 4.3.2).
+    # `true` allows everything, like `{}` (JSON Schema 2020-12, Core, 4.3.2).
     mine, model = (None if s.extra in (True, {}) else s.extra for s in (ours, theirs))
     if isinstance(mine, dict) and isinstance(model, dict):
         at = f"{where}.*" if where else "*"
@@ -186,14 +185,14 @@ def _items(
 
 
 def _at(side: SchemaShape, number: int) -> Json:
-    """What an element may be: behind the last place of its own what `items` says (10.3.1.2)."""
+    """Return the schema of an element: after the prefix items that of `items` (10.3.1.2)."""
     return side.first[number] if number < len(side.first) else side.items
 
 
 def _variants(
     where: str, one: tuple[SchemaShape, Side], other: tuple[SchemaShape, Side], how: _Comparison
 ) -> Iterator[str]:
-    """Each alternative of either side must be one of the other's."""
+    """Yield differences between the alternatives of two schemas."""
     (ours, left), (theirs, right) = one, other
     mine = [Side(v, left.root) for v in ours.variants] or [left]
     model = [Side(v, right.root) for v in theirs.variants] or [right]
@@ -214,5 +213,5 @@ def _format_null(side: SchemaShape) -> str:
 
 
 def _equal(one: Side, other: Side, how: _Comparison) -> bool:
-    """Whether two alternatives are alike."""
+    """Return whether two alternatives are equal."""
     return next(_compare("", one, other, how.trial()), None) is None

@@ -1,4 +1,4 @@
-"""How a JSON Schema changed: what it no longer allows, and what it allows now.
+"""Find the values that a changed JSON Schema no longer allows, or allows now.
 
 Whose side it is decides what breaks: what goes in breaks where less is allowed than before, what
 comes out where more is allowed than a reader was promised.
@@ -22,7 +22,7 @@ _UPPER = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties
 
 
 class Direction(Enum):
-    """Which way data goes that a schema describes."""
+    """The direction of the data that a schema describes."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -32,20 +32,20 @@ class Narrowing(NamedTuple):
     """One change of a contract."""
 
     path: str
-    """Where in the contract: `POST /bookings input room`."""
+    """Place in the contract: `POST /bookings input room`."""
     text: str
     breaking: bool
-    """Whether somebody who keeps to the old contract may fail now."""
+    """Whether a user of the old contract may now fail."""
 
 
 class _Look(NamedTuple):
     way: Direction
     met: set[tuple[str, str]]
-    """Pairs of schemas that were compared, so that recursive ones end."""
+    """Compared pairs of schemas, so that recursive schemas end."""
 
 
 def changes(where: str, before: Side, after: Side, way: Direction) -> Iterator[Narrowing]:
-    """Every change from one schema to another."""
+    """Yield every change from one schema to another."""
     yield from _find_changes(where, before, after, _Look(way, set()))
 
 
@@ -107,7 +107,7 @@ def _values(where: str, old: SchemaShape, new: SchemaShape, way: Direction) -> I
     if old.values == new.values:
         return
     if old.values is None or new.values is None:
-        # Where the types differ, too, that is a finding already.
+        # If the types also differ, that is already a finding.
         if old.types == new.types:
             narrower = old.values is None
             word = "only some values are allowed now" if narrower else "every value is allowed now"
@@ -182,7 +182,7 @@ def _need(
 def _variants(
     where: str, one: tuple[SchemaShape, Side], other: tuple[SchemaShape, Side], way: Direction
 ) -> Iterator[Narrowing]:
-    """Alternatives that are gone, or new; one that was changed is both."""
+    """Yield removed and added alternatives; a changed one counts as both."""
     (old, before), (new, after) = one, other
     earlier = [Side(v, before.root) for v in old.variants] or [before]
     later = [Side(v, after.root) for v in new.variants] or [after]

@@ -1,4 +1,4 @@
-"""JSON Schemas in one spelling, so that two that mean the same compare equal.
+"""Normalize JSON Schemas, so that equivalent ones compare equal.
 
 References are followed, what only annotates (title, description, default …) is dropped, `const`
 is an `enum` of one, `nullable` and `anyOf` with null are types, an `allOf` of objects is one.
@@ -27,16 +27,16 @@ _BOUNDS = (
     *("minProperties", "maxProperties"),
 )
 _NOTHING = {"minLength": 0, "minItems": 0, "minProperties": 0, "uniqueItems": False}
-"""Bounds that bound nothing."""
+"""Bounds without effect."""
 _SAFE: dict[str, Json] = {"minimum": 1 - 2**53, "maximum": 2**53 - 1}
-"""What Zod 4 says of every integer: JavaScript has no others (`Number.MAX_SAFE_INTEGER`)."""
+"""Bounds that Zod 4 gives every integer: JavaScript's `Number.MAX_SAFE_INTEGER`."""
 _SAYS_NOTHING = frozenset(
     (
         *("title", "description", "default", "deprecated", "example", "examples", "readOnly"),
         *("writeOnly", "$comment", "$schema", "$id", "$defs", "definitions", "$anchor"),
     )
 )
-"""Keywords that allow and refuse nothing."""
+"""Keywords that neither allow nor reject a value."""
 _OF = {
     "string": frozenset({"minLength", "maxLength", "pattern", "format"}),
     "number": frozenset(_BOUNDS[:5]),
@@ -44,29 +44,29 @@ _OF = {
     "boolean": frozenset[str](),
     "array": frozenset({"items", "prefixItems", "minItems", "maxItems", "uniqueItems"}),
 }
-"""By type the keywords that bound its values alone (JSON Schema 2020-12, Validation, 6)."""
+"""By type, keywords that bound only its values (JSON Schema 2020-12, Validation, 6)."""
 _PARTS = 200
-"""Schemas that one may be put together of, by references and `allOf`."""
+"""Maximum number of schemas merged into one by references and `allOf`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaShape:
-    """What one schema allows, its children still schemas."""
+    """The values that one schema allows; its children stay schemas."""
 
     types: frozenset[str]
     values: frozenset[str] | None = None
-    """The allowed values, each as JSON text; None for all of the types."""
+    """Allowed values, each as JSON text; None: all values of the types."""
     format: str = ""
     bounds: Mapping[str, Json] = field(default_factory=dict)
     properties: Mapping[str, Json] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
     extra: Json = True
-    """`additionalProperties`."""
+    """Value of `additionalProperties`."""
     items: Json = True
     first: tuple[Json, ...] = ()
-    """`prefixItems`."""
+    """Value of `prefixItems`."""
     variants: tuple[Json, ...] = ()
-    """The schemas of `anyOf` or `oneOf`, null aside."""
+    """Schemas of `anyOf` or `oneOf`, without null."""
 
     @property
     def text(self) -> str:
@@ -76,7 +76,7 @@ class SchemaShape:
 
 
 def shape(schema: Json, root: Json) -> SchemaShape:
-    """The shape of a schema of the document `root`."""
+    """Return the normalised shape of a schema in the document `root`."""
     plain = _follow_references(schema, root, [_PARTS])
     if plain is False:
         return SchemaShape(frozenset())
@@ -99,7 +99,7 @@ def shape(schema: Json, root: Json) -> SchemaShape:
         properties=_object(plain.get("properties")),
         required=frozenset(_strings(plain.get("required"))),
         extra=plain.get("additionalProperties", True),
-        # A list here is what drafts before 2020-12 had for `prefixItems`.
+        # Drafts before 2020-12 used a list here for `prefixItems`.
         items=plain.get("items", True) if not isinstance(plain.get("items"), list) else True,
         first=tuple(_array(plain.get("prefixItems", plain.get("items")))),
         variants=variants,
@@ -107,7 +107,7 @@ def shape(schema: Json, root: Json) -> SchemaShape:
 
 
 def without_null(schema: Json, root: Json) -> Json:
-    """The X of a schema that says nothing but "X or null"; None for any other schema."""
+    """Return the X of a schema that is only "X or null"; None for any other schema."""
     if not isinstance(schema, dict) or not {"anyOf", "oneOf"} & schema.keys():
         return None
     variants, nullable = _variants(schema, root)
@@ -116,7 +116,7 @@ def without_null(schema: Json, root: Json) -> Json:
 
 
 def key_of(schema: Json, root: Json) -> str:
-    """What a schema is known by: where it only refers, by what it refers to."""
+    """Return the key of a schema; a mere reference has the key of its target."""
     for _ in range(_PARTS):
         reference = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(reference, str) or not isinstance(schema, dict):
@@ -139,7 +139,7 @@ def resolve_reference(reference: str, root: Json) -> Json:
 
 
 def _follow_references(schema: Json, root: Json, left: list[int]) -> Json:
-    """The schema behind its references, what stands beside them and under `allOf` put together.
+    """Resolve a schema's references and merge it with its `allOf` parts.
 
     `left` counts the parts down: what is put together of itself would never end.
     """
@@ -164,7 +164,7 @@ def _follow_references(schema: Json, root: Json, left: list[int]) -> Json:
 
 
 def _merge(one: dict[str, Json], other: Json) -> dict[str, Json]:
-    """Both at once: objects have the properties of either, what they require adds up."""
+    """Merge two schemas: their properties are united and their required names add up."""
     if not isinstance(other, dict):
         return one
     found = {**other, **{key: value for key, value in one.items() if value not in ([], {})}}
@@ -178,7 +178,7 @@ def _merge(one: dict[str, Json], other: Json) -> dict[str, Json]:
 
 
 def _variants(plain: dict[str, Json], root: Json) -> tuple[tuple[Json, ...], bool]:
-    """The alternatives, and whether null is one more."""
+    """Return the alternatives without null, and whether null is permitted."""
     every = [*_array(plain.get("anyOf")), *_array(plain.get("oneOf"))]
     rest = [one for one in every if _follow_references(one, root, [_PARTS]) != {"type": "null"}]
     nullable = plain.get("nullable") is True or len(rest) < len(every)
@@ -186,7 +186,7 @@ def _variants(plain: dict[str, Json], root: Json) -> tuple[tuple[Json, ...], boo
 
 
 def _as_one(variants: Iterable[Json], root: Json) -> Json:
-    """One schema of several types that means the same as these alternatives; None for none."""
+    """Return one schema with several types that is equal to these alternatives, or None."""
     types: dict[str, None] = {}
     found: dict[str, Json] = {}
     for one in (_follow_references(each, root, [_PARTS]) for each in variants):
@@ -223,7 +223,7 @@ def _types(plain: dict[str, Json], values: frozenset[str] | None) -> frozenset[s
 
 
 def _imply_types(plain: dict[str, Json]) -> frozenset[str]:
-    """A schema with properties but without type is meant for objects."""
+    """Return the types of a schema without `type`: `object` if it has properties, else any."""
     if "properties" in plain:
         return frozenset({"object"})
     return ANY

@@ -1,4 +1,4 @@
-"""Contracts that a change touches: whose they are, and what it breaks of them."""
+"""Find the contracts that a change affects, and the promises that it breaks."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Touching(NamedTuple):
 
     task: str
     name: str
-    """`contract:schema`."""
+    """Name such as `contract:schema`."""
     is_document: bool
 
 
 class Held:
-    """Which contracts of some tasks a file touches: gathered once, asked of every change.
+    """An index from files to the contracts of some tasks, built once for many changes.
 
     A file touches a contract when it is its document, one of its instances, or the module whose
     application or type is held against it.
@@ -51,12 +51,12 @@ class Held:
         self._named = Named(rows)
 
     def of(self, path: str) -> tuple[Touching, ...]:
-        """The contracts that a file touches, in the order of their tasks."""
+        """Return the contracts that a file belongs to, in task order."""
         return tuple(self._touching[number] for number in sorted(map(int, self._named.of(path))))
 
 
 def _list_held_files(contract: Contract) -> list[str]:
-    """Paths and globs of the files that are held against the document of a contract."""
+    """Return paths and globs of the files that a contract's document is compared with."""
     found = list(documents(contract)[1:])
     for module in modules(contract):
         stem = module.replace(".", "/")
@@ -65,7 +65,7 @@ def _list_held_files(contract: Contract) -> list[str]:
 
 
 def is_closed(contract: Contract, is_file: Callable[[str], bool]) -> bool:
-    """Whether all that a contract runs follows from files: its document and the code behind it.
+    """Return whether a contract's result depends only on its document and the code it names.
 
     A command may start anything, and code that is not where `_list_held_files` looks is reached by
     no change.
@@ -84,7 +84,7 @@ def find_broken_promises(
     before: Callable[[str], bytes | None],
     after: Callable[[str], bytes | None],
 ) -> tuple[Finding, ...]:
-    """A warning for each thing a change of this contract breaks for those who keep to the old.
+    """Return a warning for each breaking change of a contract document.
 
     `before` and `after` give the bytes of a path in each tree.
     """

@@ -1,1 +1,1 @@
-"""What an editor asks about a plan that is being written: pure functions, and one server's rim."""
+"""Editor support for plans: pure functions, and the language server around them."""

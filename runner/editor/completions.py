@@ -64,7 +64,7 @@ NOTES = {
     "model": "model that its agent uses",
     "source": "FILE:LINE it was imported from",
 }
-"""By the key of a field; a field that is not here is completed and has no hover."""
+"""Hover texts by field key; a field without one is completed but has no hover."""
 
 VALUES = {
     "status": tuple(Status),
@@ -78,7 +78,7 @@ VALUES = {
     "coverage": ("70%", "80%", "90%", "100%"),
     "no_proof": ("none — ",),
 }
-"""By the key of a field the words that it takes."""
+"""Allowed words by field key."""
 
 
 # --- completions ----------------------------------------------------------------------
@@ -96,7 +96,7 @@ _CONTRACT = re.compile(r"TC-(\d+)", re.IGNORECASE)
 _PATHS = frozenset({"outputs", "inputs", "changes_tests"})
 _HIDDEN = frozenset({".git"})
 _MOST = 500
-"""Entries of one folder that are offered."""
+"""Maximum entries of one folder that are offered."""
 
 
 class Completion(NamedTuple):
@@ -111,7 +111,7 @@ class Completion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Cursor:
-    """Where somebody types: the task around it, if any, and the line up to it."""
+    """The cursor: the task around it, if any, and the line up to it."""
 
     plan: OpenPlan
     place: TextPosition
@@ -119,12 +119,12 @@ class _Cursor:
     task: Task | None
 
     def span(self, typed: str) -> TextSpan:
-        """What is replaced: the word that is being typed."""
+        """Return the span of the typed word, which a completion replaces."""
         return span_on(self.place.line, self.place.column - len(typed), self.place.column)
 
 
 def complete(plan: OpenPlan, path: str, place: TextPosition) -> list[Completion]:
-    """Everything that fits at a place of the plan, the ownership map or the pattern index."""
+    """Return all completions at a position in the plan, ownership map or pattern index."""
     before = plan.text_of(path).line(place.line)[: place.column]
     if path == OWNERSHIP_MAP:
         return _in_map(_Cursor(plan, place, before, None))
@@ -149,7 +149,7 @@ def _word(before: str) -> str:
 
 
 def _in_map(at: _Cursor) -> list[Completion]:
-    """The cell that is being written: files in the first column, tasks behind it."""
+    """Return completions for a table cell: files in the first column, task IDs in others."""
     column = len(cells(at.before)) - 1 if at.before.lstrip().startswith("|") else -1
     column += at.before.rstrip().endswith("|")
     word = _word(at.before)
@@ -176,7 +176,7 @@ def _in_plan(at: _Cursor) -> list[Completion]:
 
 
 def _field_above(at: _Cursor) -> str:
-    """The field that a nested item belongs to: the nearest line above that names one."""
+    """Return the field of a nested item: the nearest line before it that names one."""
     first = at.task.line if at.task else 0
     for number in range(at.place.line - 1, first - 1, -1):
         line = at.plan.text.line(number)
@@ -192,7 +192,7 @@ def _field_above(at: _Cursor) -> str:
 
 
 def _fields(at: _Cursor, typed: str) -> Iterator[Completion]:
-    """The fields that the task does not have yet; a list may be given twice, but seldom is."""
+    """Yield the fields that the task does not have yet."""
     given = _fields_given(at)
     for key, names in FIELDS.items():
         if key not in given:
@@ -231,7 +231,7 @@ def _values(at: _Cursor, key: str, value: str) -> Iterator[Completion]:
 
 
 def _ids(at: _Cursor, word: str) -> Iterator[Completion]:
-    """The other tasks, but for those that wait for this one already."""
+    """Yield the tasks that this one can depend on without a cycle."""
     after = _waiting_for(at)
     for task in at.plan.tasks:
         if at.task is None or (task.id != at.task.id and task.id not in after):
@@ -251,14 +251,14 @@ def _waiting_for(at: _Cursor) -> set[str]:
 
 
 def _outputs(at: _Cursor, typed: str) -> Iterator[Completion]:
-    """The files that a block of the task may write."""
+    """Yield the task's output files, which its blocks can write."""
     for path in at.task.outputs if at.task is not None else ():
         if "*" not in path:
             yield Completion(path, "path", at.span(typed), path)
 
 
 def _paths(at: _Cursor, word: str) -> Iterator[Completion]:
-    """The entries of the folder that is being typed, inside the repository alone."""
+    """Yield the entries of the typed folder inside the repository."""
     folder, _, name = word.rpartition("/")
     root = at.plan.root.resolve()
     try:
@@ -282,7 +282,7 @@ def _is_offered(entry: os.DirEntry[str], typed: str) -> bool:
 
 
 def _commands(at: _Cursor, key: str, value: str) -> Iterator[Completion]:
-    """Commands that other tasks are proven by; an empty entry is given its next id."""
+    """Yield the test commands of other tasks; an empty entry also gets the next ID."""
     inside = _COMMAND.search(value)
     if inside is not None:
         for command in _known_commands(at, key):

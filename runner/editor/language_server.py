@@ -1,4 +1,4 @@
-"""The language server over stdin and stdout; the only module that knows pygls.
+"""The language server over stdin and stdout; the only module that imports pygls.
 
 Nothing here runs a command of a plan. What a lens of `run` or `approve` stands for is handed back
 to the client as a line for its terminal.
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from runner.plan.diagnostic import Problem
 
 QUIET_SECONDS = 0.3
-"""How long nobody may type before other files are looked at."""
+"""Seconds without typing before other files are checked."""
 _LARGEST_MESSAGE = 256 * 1024 * 1024
 _REQUEST_FAILED = -32803
-"""Of the protocol: the request was right, and what it asks for cannot be done."""
+"""LSP error code: the request was valid but cannot be carried out."""
 _OPENS_TERMINALS = "terminal"
-"""The initialization option of a client that opens terminals and shows texts by itself."""
+"""Initialization option of a client that opens terminals and shows texts itself."""
 _SEVERITIES = {
     Severity.ERROR: lsp.DiagnosticSeverity.Error,
     Severity.WARNING: lsp.DiagnosticSeverity.Warning,
@@ -66,7 +66,7 @@ _KINDS = {
 
 
 def diagnostic_of_whole(error: RunnerError) -> lsp.Diagnostic:
-    """Why a document cannot be looked at, at its first line."""
+    """Return a diagnostic on the first line that explains why a document cannot be checked."""
     message = display(error.message) + (f"\nhint: {display(error.hint)}" if error.hint else "")
     at = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
     severity = lsp.DiagnosticSeverity.Information
@@ -74,16 +74,16 @@ def diagnostic_of_whole(error: RunnerError) -> lsp.Diagnostic:
 
 
 class Answers:
-    """What answers rest on: the open documents, and the units that the client counts in."""
+    """The data behind answers: the open documents, and the client's position units."""
 
     def __init__(self, documents: OpenDocuments, units: Units) -> None:
         self.documents = documents
         self.units = units
 
     def diagnostic(self, problem: Problem, text: SourceText) -> lsp.Diagnostic:
-        """A mistake or warning at its place in a text."""
+        """Convert a problem to a diagnostic at its place in a text."""
         line = min(problem.line - 1, text.line_count - 1)
-        # Columns count from behind a byte order mark, which the client has as a character.
+        # Columns count from after a byte order mark, which is a character for the client.
         start = problem.column - 1 + (line == 0 and text.line(0).startswith("\ufeff"))
         end = min(start + problem.width, len(text.line(line)))
         message = display(problem.message)
@@ -101,24 +101,24 @@ class Answers:
     # --- places -----------------------------------------------------------------------
 
     def range(self, text: SourceText, span: TextSpan) -> lsp.Range:
-        """A span as the client counts it."""
+        """Convert a span to the client's units."""
         return lsp.Range(self.position(text, span.start), self.position(text, span.end))
 
     def position(self, text: SourceText, place: TextPosition) -> lsp.Position:
-        """A place as the client counts it."""
+        """Convert a place to the client's units."""
         return lsp.Position(place.line, text.units(place, self.units))
 
     def place(self, document: OpenDocument, at: lsp.Position) -> TextPosition:
-        """A client's position as a place."""
+        """Convert a client's position to a place."""
         return document.text.place(at.line, at.character, self.units)
 
     def location(self, plan: OpenPlan, one: mentions.Mention) -> lsp.Location:
-        """Where a name stands, for the client."""
+        """Convert a mention to a location in the client's units."""
         text = plan.text_of(one.path)
         return lsp.Location(self.documents.uri(plan, one.path), self.range(text, one.span))
 
     def find_mention(self, params: Any) -> tuple[OpenDocument, mentions.Mention | None] | None:
-        """The document of a question, and what is named at its position."""
+        """Return the document of a request and the mention at its position, or None."""
         document = self.documents.find(params.text_document.uri)
         if document is None:
             return None
@@ -130,7 +130,7 @@ class Answers:
 
 
 def complete(at: Answers, params: lsp.CompletionParams) -> lsp.CompletionList | None:
-    """What can be written at a position."""
+    """Return the completions at a position."""
     document = at.documents.find(params.text_document.uri)
     if document is None:
         return None
@@ -141,7 +141,7 @@ def complete(at: Answers, params: lsp.CompletionParams) -> lsp.CompletionList | 
             kind=_KINDS[one.kind],
             detail=display(one.detail) or None,
             filter_text=one.label,
-            # By label without a sort text (LSP 3.17, CompletionItem.sortText).
+            # Without a sort text clients sort by label (LSP 3.17, CompletionItem.sortText).
             sort_text=f"{number:05}",
             text_edit=lsp.TextEdit(at.range(document.text, one.span), one.text),
         )
@@ -151,7 +151,7 @@ def complete(at: Answers, params: lsp.CompletionParams) -> lsp.CompletionList | 
 
 
 def hover(at: Answers, params: lsp.HoverParams) -> lsp.Hover | None:
-    """What is known of what stands at a position."""
+    """Return the hover text for a position."""
     asked = at.find_mention(params)
     if asked is None:
         return None
@@ -170,7 +170,7 @@ def hover(at: Answers, params: lsp.HoverParams) -> lsp.Hover | None:
 
 
 def define(at: Answers, params: lsp.DefinitionParams) -> list[lsp.Location] | None:
-    """Where it is defined."""
+    """Return the locations of the definition."""
     document, named = at.find_mention(params) or (None, None)
     if document is None or named is None:
         return None
@@ -179,7 +179,7 @@ def define(at: Answers, params: lsp.DefinitionParams) -> list[lsp.Location] | No
 
 
 def refer(at: Answers, params: lsp.ReferenceParams) -> list[lsp.Location] | None:
-    """Where else it is named."""
+    """Return the locations of all references."""
     document, named = at.find_mention(params) or (None, None)
     if document is None or named is None:
         return None
@@ -196,7 +196,7 @@ def refer(at: Answers, params: lsp.ReferenceParams) -> list[lsp.Location] | None
 def prepare_rename(
     at: Answers, params: lsp.PrepareRenameParams
 ) -> lsp.PrepareRenamePlaceholder | None:
-    """What a rename would replace. Raises RunnerError where nothing may be."""
+    """Return the range that a rename would replace. Raises RunnerError if it cannot be renamed."""
     document, named = at.find_mention(params) or (None, None)
     if document is None or named is None:
         return None
@@ -205,7 +205,7 @@ def prepare_rename(
 
 
 def rename(at: Answers, params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
-    """The edits of a rename. Raises RunnerError where it may not be."""
+    """Return the edits of a rename. Raises RunnerError if it is not allowed."""
     document, named = at.find_mention(params) or (None, None)
     if document is None or named is None:
         return None
@@ -220,7 +220,7 @@ def rename(at: Answers, params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
 
 
 def list_lenses(at: Answers, params: lsp.CodeLensParams) -> list[lsp.CodeLens] | None:
-    """What stands above each task."""
+    """Return the lenses above the tasks."""
     document = at.documents.find(params.text_document.uri)
     if document is None or not document.is_plan:
         return None
@@ -235,7 +235,7 @@ def list_lenses(at: Answers, params: lsp.CodeLensParams) -> list[lsp.CodeLens] |
 
 
 def list_hints(at: Answers, params: lsp.InlayHintParams) -> list[lsp.InlayHint] | None:
-    """How each task of a range stands."""
+    """Return the status hints of the tasks in a range."""
     document = at.documents.find(params.text_document.uri)
     if document is None or not document.is_plan:
         return None
@@ -252,7 +252,7 @@ def list_hints(at: Answers, params: lsp.InlayHintParams) -> list[lsp.InlayHint] 
 
 
 def fold(at: Answers, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange] | None:
-    """What can be folded."""
+    """Return the foldable ranges."""
     document = at.documents.find(params.text_document.uri)
     if document is None:
         return None
@@ -260,7 +260,7 @@ def fold(at: Answers, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange] 
 
 
 def list_symbols(at: Answers, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol] | None:
-    """The outline."""
+    """Return the outline of a document, or None."""
     document = at.documents.find(params.text_document.uri)
     if document is None:
         return None
@@ -284,7 +284,7 @@ def _symbol(at: Answers, text: SourceText, one: mentions.Heading) -> lsp.Documen
 
 
 def carry_out_command(at: Answers, command: str, arguments: tuple[Any, ...]) -> dict[str, Any]:
-    """What a lens stands for: words for the client's terminal, or a text to show.
+    """Return the command of a lens: arguments for the client's terminal, or a text to show.
 
     Nothing is run here. Raises RunnerError for a task that no open plan has.
     """
@@ -349,7 +349,7 @@ class EditorServer(LanguageServer):
         self._late: dict[Path, asyncio.TimerHandle] = {}
 
     def begin(self, params: lsp.InitializeParams) -> None:
-        """What the client says of itself: its folders, its units, what it can do."""
+        """Set up the server from the client's folders, position encoding and capabilities."""
         folders = [one.uri for one in params.workspace_folders or ()] or [params.root_uri or ""]
         paths = [path for uri in folders if (path := path_of_uri(uri)) is not None]
         options = params.initialization_options
@@ -360,7 +360,7 @@ class EditorServer(LanguageServer):
     # --- documents --------------------------------------------------------------------
 
     def take_open(self, uri: str, text: str) -> None:
-        """A document was opened."""
+        """Handle an opened document."""
         try:
             document = self.answers.documents.open(uri, text)
         except RunnerError as error:
@@ -371,12 +371,12 @@ class EditorServer(LanguageServer):
             self.publish(document.plan)
 
     def take_change(self, uri: str, changes: Any) -> None:
-        """A document was changed: its plan is checked at once, what lies beside it later."""
+        """Handle a changed document: its plan is checked at once, the files near it later."""
         document = self.answers.documents.find(uri)
         if document is None:
             return
         text = document.text
-        # Each refers to the text that the one before it made (LSP 3.17, didChange).
+        # Each refers to the text after the previous change (LSP 3.17, didChange).
         for change in changes:
             text = self._after(text, change)
         self.answers.documents.replace(document, text)
@@ -386,7 +386,7 @@ class EditorServer(LanguageServer):
 
     def _after(self, text: SourceText, change: Any) -> SourceText:
         at = getattr(change, "range", None)
-        # Without a range it is all of the text (LSP 3.17, TextDocumentContentChangeEvent).
+        # Without a range it replaces the whole text (LSP 3.17, TextDocumentContentChangeEvent).
         if at is None:
             return type(text).of(change.text)
         start = text.place(at.start.line, at.start.character, self.answers.units)
@@ -404,7 +404,7 @@ class EditorServer(LanguageServer):
             return
         if timer := self._late.pop(document.plan.root, None):
             timer.cancel()
-        # A client shows what it was sent last: only an empty list takes that away (LSP 3.17,
+        # A client keeps showing the last list: only an empty one clears it (LSP 3.17,
         # publishDiagnostics).
         for path in {*self.answers.documents.forget(document.plan), document.path}:
             self._send_problems(self.answers.documents.uri(document.plan, path), [])
@@ -417,7 +417,7 @@ class EditorServer(LanguageServer):
         self._late[plan.root] = loop.call_later(QUIET_SECONDS, self.look_around, plan)
 
     def look_around(self, plan: OpenPlan) -> None:
-        """Look at the files beside a plan, and tell all again."""
+        """Check the files near a plan and publish all problems again."""
         self._late.pop(plan.root, None)
         if self.answers.documents.is_open(plan):
             self.answers.documents.look_around(plan)
@@ -461,7 +461,7 @@ _FEATURES: tuple[tuple[str, Callable[[Answers, Any], object], object], ...] = (
 
 
 def make_server(environ: Mapping[str, str]) -> EditorServer:
-    """A server with all that it can be asked."""
+    """Create a language server with all features registered."""
     server = EditorServer(environ)
 
     def begin(params: lsp.InitializeParams) -> None:
@@ -523,11 +523,11 @@ class _Input:
         self._stdin = stdin
 
     def readline(self) -> bytes:
-        """A line of a header; one without an end is none."""
+        """Read a header line up to the size limit."""
         return self._stdin.readline(_LARGEST_MESSAGE)
 
     def read(self, size: int) -> bytes:
-        """A body. Raises RunnerError for one that is too large."""
+        """Read a message body. Raises RunnerError if it is too large."""
         if size > _LARGEST_MESSAGE:
             raise RunnerError(f"the client's message of {size:,} bytes is too large")
         return self._stdin.read(size)
@@ -543,6 +543,6 @@ def serve(environ: Mapping[str, str]) -> bool:
 
 
 def leave(code: int) -> None:
-    """End the process at once: a thread that waits for stdin would hold it up."""
+    """End the process immediately, since a thread that waits for stdin would delay it."""
     sys.stderr.flush()
     os._exit(code)

@@ -1,4 +1,4 @@
-"""Where a text names tasks, files and patterns: for goto, references, rename, folding and outline.
+"""Find mentions of tasks, files and patterns: goto, references, rename, folding, outline.
 
 Fenced blocks are left out: they are files of the tasks, not words about them.
 """
@@ -37,7 +37,7 @@ _ID = re.compile(
     r"(?![\w/])(?!-\w)(?!\.\w)",
     re.IGNORECASE,
 )
-"""Bounded: a word of a hundred thousand digits would be tried at each of them."""
+"""Bounded: in a word of a hundred thousand digits each position would be tried."""
 _PATTERN = re.compile(r"(?<![\w/.\-])PATTERN[-_ ]?\d+(?![\w/-])(?!\.\w)", re.IGNORECASE)
 _PATH = re.compile(r"[\w@+~\[\](){}.-]*(?:/[\w@+~\[\](){}.-]+)+|[\w@+-][\w@+.-]*\.\w+|\.\w[\w.-]*")
 _RUN = re.compile(r"[\w@+~\[\](){}./-]+")
@@ -51,7 +51,7 @@ class Mention(NamedTuple):
     kind: str
     """`task`, `file` or `pattern`."""
     name: str
-    """The id as it is written everywhere, or the path."""
+    """ID in its normal form, or the path."""
     path: str
     span: TextSpan
 
@@ -65,7 +65,7 @@ class SpanEdit(NamedTuple):
 
 
 def outside_fences(text: SourceText) -> Iterator[tuple[int, str]]:
-    """The lines that stand in no fenced block, each with its number from 0."""
+    """Yield the lines outside fenced code blocks with their 0-based numbers."""
     mark = ""
     for number, line in enumerate(text.lines()):
         fence = _FENCE.match(line)
@@ -80,7 +80,7 @@ def outside_fences(text: SourceText) -> Iterator[tuple[int, str]]:
 
 
 def tasks_named(text: SourceText, path: str, plan: OpenPlan) -> Iterator[Mention]:
-    """Every task of the plan that a text names, in any of the spellings that are read."""
+    """Yield every mention of a plan's task in a text, in any spelling."""
     ids = {task.id for task in plan.tasks}
     for number, line in outside_fences(text):
         for match in _ID.finditer(line):
@@ -90,7 +90,7 @@ def tasks_named(text: SourceText, path: str, plan: OpenPlan) -> Iterator[Mention
 
 
 def mention_at(plan: OpenPlan, path: str, place: TextPosition) -> Mention | None:
-    """The task, pattern or file that is named at a place; None for anything else."""
+    """Return the task, pattern or file at a position, or None."""
     text = plan.text_of(path)
     line = text.line(place.line)
     ids = {task.id for task in plan.tasks}
@@ -104,7 +104,7 @@ def mention_at(plan: OpenPlan, path: str, place: TextPosition) -> Mention | None
 
 
 def _path_at(plan: OpenPlan, path: str, place: TextPosition, line: str) -> Mention | None:
-    """A path in a code span, or a word of one; it is there, or a task makes it."""
+    """Return the path at a position if the file exists or a task creates it, else None."""
     spans = [(match[1], *match.span(1)) for match in _CODE.finditer(line)]
     words = [(match[0], *match.span()) for match in _find_paths(line)]
     for word, start, end in (*spans, *words):
@@ -116,14 +116,14 @@ def _path_at(plan: OpenPlan, path: str, place: TextPosition, line: str) -> Menti
 
 
 def _find_paths(line: str) -> Iterator[re.Match[str]]:
-    """What may be a path, in each run of signs that paths have; a longer run is none."""
+    """Yield possible paths in each run of path characters that is not too long."""
     for run in _RUN.finditer(line):
         if run.end() - run.start() <= LONGEST_PATH:
             yield from _PATH.finditer(line, *run.span())
 
 
 def makers(plan: OpenPlan, path: str) -> tuple[Task, ...]:
-    """The tasks that name a path among their Output files, in the order of the plan."""
+    """Return the tasks that list a path in their outputs, in plan order."""
     return tuple(task for task in plan.tasks if path in task.outputs)
 
 
@@ -131,7 +131,7 @@ def makers(plan: OpenPlan, path: str) -> tuple[Task, ...]:
 
 
 def find_definition(plan: OpenPlan, mention: Mention) -> tuple[Mention, ...]:
-    """Where a name is defined: a task's heading, a file, a pattern's file and row."""
+    """Return the definitions of a name: a task's heading, a file, or a pattern's file and row."""
     if mention.kind == "task":
         task = next(one for one in plan.tasks if one.id == mention.name)
         return (heading_of_task(plan, task),)
@@ -143,7 +143,7 @@ def find_definition(plan: OpenPlan, mention: Mention) -> tuple[Mention, ...]:
 
 
 def heading_of_task(plan: OpenPlan, task: Task) -> Mention:
-    """The line a task begins with."""
+    """Return the heading of a task as a mention."""
     line = plan.text.line(task.line - 1)
     start = len(line) - len(line.lstrip("# \t\ufeff"))
     return Mention("task", task.id, plan.path, span_on(task.line - 1, start, len(line.rstrip())))
@@ -167,7 +167,7 @@ def _find_pattern(plan: OpenPlan, name: str) -> Iterator[Mention]:
 
 
 def find_references(plan: OpenPlan, mention: Mention, beside: tuple[str, ...]) -> list[Mention]:
-    """Every place in the plan and in the files beside it that names the same thing."""
+    """Return every mention of this name in the plan and related files."""
     found: list[Mention] = []
     for path in (plan.path, *beside):
         text = plan.text_of(path)
@@ -199,7 +199,7 @@ def _all_of(
 def rename_task(
     plan: OpenPlan, mention: Mention, new: str, view: View | None, beside: tuple[str, ...]
 ) -> list[SpanEdit]:
-    """The edits that give a task another id, in the plan, the map and the index.
+    """Return the edits that rename a task in all documents. Raises RunnerError.
 
     Raises RunnerError for a task that was begun or has a commit, and for an id that is taken, was
     ever used, or is none: an id stands for the same task for ever.
@@ -237,7 +237,7 @@ _BUILT = "commits and the journal use this ID; write a new task instead"
 
 
 def _is_known(plan: OpenPlan, id_: str, view: View | None) -> bool:
-    """Whether the journal or a commit knows work of a task by this id."""
+    """Return whether the journal or a commit contains work of this task ID."""
     known = None if view is None else view.state.task(id_)
     if known is not None and (
         known.status is not Status.PENDING or known.commit or known.last_attempt or known.spec
@@ -264,7 +264,7 @@ class Heading(NamedTuple):
     level: int
     span: TextSpan
     line: TextSpan
-    """The heading itself."""
+    """Line of the heading."""
     inside: tuple[Heading, ...] = ()
 
 
@@ -276,7 +276,7 @@ class Fold(NamedTuple):
 
 
 def outline(plan: OpenPlan, text: SourceText, *, is_plan: bool) -> tuple[Heading, ...]:
-    """The headings of a text as a tree; tasks have their status beside their name."""
+    """Return the headings of a text as a tree; task headings include their status."""
     flat = _headings(text, {task.line - 1: task for task in plan.tasks} if is_plan else {})
     return _nested(flat)
 
@@ -289,7 +289,7 @@ def _headings(text: SourceText, tasks: dict[int, Task]) -> list[Heading]:
     ]
     made = []
     behind = [text.line_count] * (_LEVELS + 1)
-    """For each level the line of the next heading that ends one of it, from the end on."""
+    """For each level, line of the next heading that ends it, computed from the end."""
     for number, level, name in reversed(found):
         last = behind[level] - 1
         behind[level:] = [number] * len(behind[level:])
@@ -304,7 +304,7 @@ def _headings(text: SourceText, tasks: dict[int, Task]) -> list[Heading]:
 
 
 def _nested(flat: list[Heading]) -> tuple[Heading, ...]:
-    """Each heading with those of a deeper level that follow it."""
+    """Nest each heading below the previous one of a higher level."""
     top: list[Heading] = []
     at = 0
     while at < len(flat):
@@ -317,7 +317,7 @@ def _nested(flat: list[Heading]) -> tuple[Heading, ...]:
 
 
 def folds(text: SourceText) -> Iterator[Fold]:
-    """Sections and fenced blocks; blank lines behind a section stay."""
+    """Yield sections and fenced blocks as folds; blank lines after a section are left out."""
     for heading in _headings(text, {}):
         last = heading.span.end.line
         while last > heading.span.start.line and not text.line(last).strip():

@@ -1,4 +1,4 @@
-"""A plan that is open in an editor: its text, what is read of it, and all that is wrong with it.
+"""A plan open in an editor: its text, its parsed tasks and its diagnostics.
 
 What each keystroke costs is a section read anew and the checks of the whole plan. What looks at
 other files (the map, the index, skills, declared gates) and how the tasks stand is asked for more
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
 
 _EMPTY = SourceText.of("")
 BESIDE = (OWNERSHIP_MAP, PATTERNS)
-"""The files beside a plan whose text counts while they are open."""
+"""Files next to a plan whose editor text counts while they are open."""
 _LOCAL = ("", "localhost")
 MOST_PROBLEMS = 200
-"""Of one file; an editor shows no more, and each is sent again after every keystroke."""
+"""Maximum per file; an editor shows no more, and all are sent after each keystroke."""
 _MANY_TASKS = 300
-"""From here on the checks of the whole plan wait until nobody types."""
+"""From this size on, checks of the whole plan wait for a pause in typing."""
 
 
 class _Stamp(NamedTuple):
-    """What a standing was read from; another stamp means that it may be another one."""
+    """The inputs of a computed status; a different stamp means that it may be outdated."""
 
     journal: tuple[int, int]
     plan: tuple[int, int]
@@ -69,7 +69,7 @@ class OpenPlan:
         self.path = path
         self.text = _EMPTY
         self.beside: dict[str, SourceText] = {}
-        """Texts of the files beside it that are open."""
+        """Texts of open files next to the plan."""
         self._data = b""
         self._sections: tuple[Section, ...] = ()
         self._verdicts = Verdicts()
@@ -80,7 +80,7 @@ class OpenPlan:
 
     @classmethod
     def open(cls, file: Path, environ: Mapping[str, str]) -> OpenPlan:
-        """The plan in a file, which may not be written yet.
+        """Open the plan in a file that may not exist yet. Raises RunnerError.
 
         Raises RunnerError for a file that is in no git repository, and for bad settings.
         """
@@ -117,7 +117,7 @@ class OpenPlan:
         return self.project.with_literals(plan_of(data, self.path, sections))
 
     def find_problems(self) -> tuple[Problem, ...]:
-        """Every mistake and warning of the plan itself, as `validate` tells them."""
+        """Return all problems of the plan itself, as `validate` reports them."""
         with pause_collections():
             found = find_problems(self._check(), self.project.settings, self._verdicts)
         own = set(self.plan.problems)
@@ -126,7 +126,7 @@ class OpenPlan:
         return found
 
     def find_problems_here(self) -> tuple[Problem, ...]:
-        """Those of single places as the text is now; of the whole plan those that were found last.
+        """Return current local problems, and the last known problems of the whole plan.
 
         They stay at their lines, wherever these have moved; those of a line that was changed since
         are left out until the whole is looked at again.
@@ -145,9 +145,9 @@ class OpenPlan:
         return self.project.check_text(self._data, self.plan)
 
     def look_around(self, environ: Mapping[str, str]) -> tuple[Problem, ...]:
-        """What is wrong with the files beside the plan; settings and gates are read anew."""
+        """Reload settings and gates, and return the problems of the files near the plan."""
         before = self.prefixes
-        # the plan or the repository may be gone: what was read of it still holds
+        # the plan or the repository may be gone: the earlier state remains valid
         with suppress(RunnerError, OSError):
             self.project = open_project(self.root / self.path, environ)
         if self.prefixes != before:
@@ -163,13 +163,13 @@ class OpenPlan:
     # --- what is known beside the text ----------------------------------------------------
 
     def text_of(self, path: str) -> SourceText:
-        """The text of the plan or of a file beside it: as it is open, else as it is written."""
+        """Return the text of the plan or a related file: the open buffer, else from disk."""
         if path == self.path:
             return self.text
         return self.beside[path] if path in self.beside else self._written(path)
 
     def load(self) -> SourceText:
-        """The plan as it is written on the disk; empty where it is not there."""
+        """Load the plan from disk; return an empty text if it does not exist."""
         return self._written(self.path)
 
     def _written(self, path: str) -> SourceText:
@@ -179,11 +179,11 @@ class OpenPlan:
             return _EMPTY
 
     def patterns(self) -> PatternIndex:
-        """The pattern index as it is open or written."""
+        """Return the pattern index from its open buffer or from disk."""
         return PatternIndex.read(self.text_of(PATTERNS).data)
 
     def file(self, path: str) -> Path | None:
-        """A file of the repository by its path; None for what is not there or leaves it."""
+        """Return the path of a file in the repository; None if it is missing or outside."""
         try:
             found = (self.root / path).resolve()
             inside = found.is_relative_to(self.root.resolve())
@@ -192,7 +192,7 @@ class OpenPlan:
             return None  # a path no file can have: a null byte, a name too long, links in a circle
 
     def standing(self) -> View | None:
-        """How every task of the written plan stands; None where that cannot be read.
+        """Return the view of the saved plan, cached until it changes; None if it cannot be read.
 
         It is read again when journal, plan or HEAD moved.
         """
@@ -203,7 +203,7 @@ class OpenPlan:
                 self.project.head().commit,
             )
             if self._view is None or self._view[0] != stamp:
-                # First as none: what cannot be read is not tried again under this stamp.
+                # Store None first: a failed read is not repeated for this stamp.
                 self._view = (stamp, None)
                 self._view = (stamp, View.of(self.project))
         except (RunnerError, OSError):
@@ -212,7 +212,7 @@ class OpenPlan:
 
 
 def open_project(file: Path, environ: Mapping[str, str]) -> Project:
-    """The project of a plan, or of a file beside one. Raises RunnerError without a repository.
+    """Open the project of a plan or a related file. Raises RunnerError without a repository.
 
     The gates that it declares are taken as they are named: to ask its own Python for a tool, as
     `validate` does, would run a program of a repository that somebody only looks at.
@@ -274,10 +274,10 @@ class OpenDocuments:
         self._plans: dict[Path, OpenPlan] = {}
         self._around: dict[Path, tuple[Problem, ...]] = {}
         self._shown: dict[Path, set[str]] = defaultdict(set)
-        """The paths of each project that have problems at the client."""
+        """Paths of each project with problems shown in the client."""
 
     def open(self, uri: str, text: str) -> OpenDocument | None:
-        """Take in a document; None for one that is nobody's.
+        """Open a document; None if it belongs to no plan.
 
         Raises RunnerError for a plan in no git repository, and for bad settings.
         """
@@ -299,7 +299,7 @@ class OpenDocuments:
         return not self.folders or any(map(resolved.is_relative_to, self.folders))
 
     def _is_named_plan(self, file: Path) -> bool:
-        """Whether the settings name this very file as the plan."""
+        """Return whether the settings name this file as the plan."""
         if file.suffix != ".md":
             return False
         try:
@@ -316,7 +316,7 @@ class OpenDocuments:
         return OpenDocument(known, known.path)
 
     def _beside(self, file: Path) -> OpenDocument:
-        """A file beside a plan; the plan is read from the disk where it is not open."""
+        """Return the document of a file next to a plan; load the plan from disk if needed."""
         for plan in PLANS:
             if file.with_name(PLANS[0]) in self._plans or (file.parent / plan).is_file():
                 found = self._plan(file.parent / plan)
@@ -326,18 +326,18 @@ class OpenDocuments:
         return OpenDocument(self._plan(file.with_name(PLANS[0])).plan, file.name)
 
     def find(self, uri: str) -> OpenDocument | None:
-        """An open document; None for one that is nobody's."""
+        """Return the open document of a URI, or None."""
         return self._by_uri.get(uri)
 
     def replace(self, document: OpenDocument, text: SourceText) -> None:
-        """Another text for a document."""
+        """Replace the text of a document."""
         if document.is_plan:
             document.plan.change(text)
         else:
             document.plan.beside[document.path] = text
 
     def close(self, uri: str) -> OpenDocument | None:
-        """Let go of a document: from here on what is written counts."""
+        """Close a document, so that the saved file counts again."""
         document = self._by_uri.pop(uri, None)
         if document is None:
             return None
@@ -350,26 +350,26 @@ class OpenDocuments:
         return document
 
     def uri(self, plan: OpenPlan, path: str) -> str:
-        """The URI of a file of the project: the client's own where it has it open."""
+        """Return the URI of a project file, as the client spells it if it is open."""
         for uri, one in self._by_uri.items():
             if one.plan is plan and one.path == path:
                 return uri
         return (plan.root / path).absolute().as_uri()
 
     def is_open(self, plan: OpenPlan) -> bool:
-        """Whether any document of a plan is open still."""
+        """Return whether any document of a plan is open."""
         return any(one.plan is plan for one in self._by_uri.values())
 
     # --- what is wrong ----------------------------------------------------------------
 
     def look_around(self, plan: OpenPlan) -> None:
-        """Look at the files beside a plan, at its settings and its declared gates."""
+        """Check the files near a plan, its settings and its declared gates."""
         self._around[plan.root] = plan.look_around(self.environ)
 
     def problems(
         self, plan: OpenPlan, *, while_typing: bool = False
     ) -> dict[str, tuple[Problem, ...]]:
-        """By path all that is wrong with a plan and what lies beside it.
+        """Return all problems of a plan and the files near it, by path.
 
         `while_typing` a large plan is looked at only where it was changed.
 
@@ -386,13 +386,13 @@ class OpenDocuments:
         return {path: _few(problems) for path, problems in found.items()}
 
     def forget(self, plan: OpenPlan) -> tuple[str, ...]:
-        """The paths whose problems the client still shows, when nobody looks at a plan any more."""
+        """Forget a closed plan and return the paths whose problems the client still shows."""
         self._around.pop(plan.root, None)
         return tuple(self._shown.pop(plan.root, ()))
 
 
 def _few(problems: list[Problem]) -> tuple[Problem, ...]:
-    """Not more than an editor shows: mistakes before warnings, and how many are left out."""
+    """Return the problems within the editor's limit, errors first, with a note on the rest."""
     if len(problems) <= MOST_PROBLEMS:
         return tuple(problems)
     ordered = sorted(problems, key=lambda one: not one.is_error)
@@ -404,7 +404,7 @@ def _few(problems: list[Problem]) -> tuple[Problem, ...]:
 
 
 def path_of_uri(uri: str) -> Path | None:
-    """The file of a URI (RFC 8089); None for one that is no local file."""
+    """Return the local path of a file URI (RFC 8089), or None."""
     try:
         parts = urlsplit(uri)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A text as an editor counts it: lines, and columns in the units that client and server agreed on.
+"""Convert between byte offsets and an editor's lines and columns.
 
 Lines end in LF, CR LF or CR alone, and in nothing else (Language Server Protocol 3.17, Text
 Documents): U+2028 is a character of its line. Inside the house columns are characters.
@@ -25,18 +25,18 @@ class TextPosition(NamedTuple):
 
 
 class TextSpan(NamedTuple):
-    """What lies between two places."""
+    """The range between two positions."""
 
     start: TextPosition
     end: TextPosition
 
     def holds(self, place: TextPosition) -> bool:
-        """Whether a place lies in it or at one of its ends."""
+        """Return whether a place is within the span or at one of its ends."""
         return self.start <= place <= self.end
 
 
 def span_on(line: int, start: int, end: int) -> TextSpan:
-    """A span within one line."""
+    """Return a span within one line."""
     return TextSpan(TextPosition(line, start), TextPosition(line, end))
 
 
@@ -47,7 +47,7 @@ class Units:
         self.name = name
 
     def count(self, text: str) -> int:
-        """How many units a text has."""
+        """Return the length of a text in these units."""
         if self.name == "utf-32" or text.isascii():
             return len(text)
         if self.name == "utf-8":
@@ -55,7 +55,7 @@ class Units:
         return len(text) + sum(ord(one) > _ASTRAL for one in text)
 
     def column(self, line: str, units: int) -> int:
-        """The character a column of units stands at; inside of one it is that one's begin.
+        """Convert a column in code units to one in characters, within the bounds of the line.
 
         What lies behind the line is its end, what lies before it its begin.
         """
@@ -79,7 +79,7 @@ class SourceText:
 
     @classmethod
     def of(cls, text: str) -> SourceText:
-        """The lines of a text."""
+        """Split a text into lines."""
         return cls(_split(_SURROGATE.sub("\ufffd", text)))
 
     @property
@@ -94,21 +94,21 @@ class SourceText:
 
     @property
     def line_count(self) -> int:
-        """How many lines there are; behind a last line end there is one more, an empty one."""
+        """Number of lines, including the empty one after a final line break."""
         return len(self._lines)
 
     def line(self, number: int) -> str:
-        """A line without its end; empty where there is none."""
+        """Return a line without its line end; empty if it does not exist."""
         if not 0 <= number < len(self._lines):
             return ""
         return self._lines[number].rstrip("\r\n")
 
     def lines(self) -> list[str]:
-        """All lines without their ends."""
+        """Return all lines without their line ends."""
         return [line.rstrip("\r\n") for line in self._lines]
 
     def place(self, line: int, units: int, by: Units) -> TextPosition:
-        """A client's position as a place; what lies outside of the text is its nearest place."""
+        """Convert a client's position to the nearest place in the text."""
         if line < 0:
             return TextPosition(0, 0)
         if line >= len(self._lines):
@@ -117,11 +117,11 @@ class SourceText:
         return TextPosition(line, by.column(self.line(line), units))
 
     def units(self, place: TextPosition, by: Units) -> int:
-        """The column of a place as the client counts it."""
+        """Return the column of a place in the client's units."""
         return by.count(self.line(place.line)[: place.column])
 
     def change(self, span: TextSpan, text: str) -> SourceText:
-        """The text with another one in place of a span."""
+        """Return the text with a span replaced."""
         start, end = min(span), max(span)
         head = self._lines[start.line][: start.column]
         tail = self._lines[end.line][end.column :]
@@ -136,7 +136,7 @@ class SourceText:
 
 
 def _split(text: str) -> list[str]:
-    """Lines with their ends; the last one has none, and may be empty."""
+    """Split a text into lines with their line ends; the last line has none."""
     found = _LINES.findall(text)
     if len(found) > 1 and not found[-1] and not found[-2].endswith(("\r", "\n")):
         found.pop()  # the pattern matches once more at the very end

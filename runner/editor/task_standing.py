@@ -1,4 +1,4 @@
-"""How a task stands, as an editor shows it: hover, the lenses above a task, and the inlay hint.
+"""A task's status in an editor: hover text, code lenses and inlay hints.
 
 A lens names a command; what it does is the client's part, and `actions` says which line of the
 command line stands behind it.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 COMMANDS = ("runner.run", "runner.why", "runner.evidence", "runner.approve")
 IN_TERMINAL = frozenset({"runner.run", "runner.approve"})
-"""Those that change something: they are the client's terminal's to carry out."""
+"""Commands that change something: the client runs them in its terminal."""
 _STANDS = {
     EvidenceState.CURRENT: "",
     EvidenceState.PROOF_CHANGED: "; its proof changed since then",
@@ -59,7 +59,7 @@ class Hint(NamedTuple):
 
 
 def status_words(task: Task, view: View | None) -> str:
-    """`DONE · proven by tests`, `PENDING · ready`, `BLOCKED · no key`: as the runner knows it.
+    """Return status words such as `DONE · proven by tests`, `PENDING · ready`, `BLOCKED · no key`.
 
     A task that the runner has not seen yet stands as the text says.
     """
@@ -83,7 +83,7 @@ def status_words(task: Task, view: View | None) -> str:
 
 
 def lenses(plan: OpenPlan, view: View | None) -> Iterator[Lens]:
-    """What stands above each task: its status, and what can be asked or done."""
+    """Yield the lenses above each task: its status and its commands."""
     for task in plan.tasks:
         span = heading_of_task(plan, task).span
         yield Lens(span, status_words(task, view), "", task.id)
@@ -109,12 +109,12 @@ def _plan_waits(known: object) -> bool:
 
 
 def command_line(command: str, id_: str) -> tuple[str, ...]:
-    """The words that a command of a lens stands for: `runner run TASK-003`."""
+    """Return the command line of a code lens command: `runner run TASK-003`."""
     return ("runner", command.removeprefix("runner."), id_)
 
 
 def hints(plan: OpenPlan, view: View | None, first: int, last: int) -> Iterator[Hint]:
-    """How each task between two lines stands, behind its heading."""
+    """Yield the status hint of each task whose heading is in these lines."""
     for task in plan.tasks:
         if first <= task.line - 1 <= last:
             end = heading_of_task(plan, task).span.end
@@ -126,7 +126,7 @@ def hints(plan: OpenPlan, view: View | None, first: int, last: int) -> Iterator[
 
 
 def hover(plan: OpenPlan, mention: Mention, view: View | None) -> str:
-    """What is known of a name, as Markdown; empty where that is nothing."""
+    """Return a Markdown description of a name; empty if nothing is known."""
     if mention.kind == "task":
         task = next(one for one in plan.tasks if one.id == mention.name)
         return redact("\n\n".join(_task_lines(task, view)))
@@ -142,7 +142,7 @@ def hover(plan: OpenPlan, mention: Mention, view: View | None) -> str:
 
 
 def field_hover(plan: OpenPlan, place: TextPosition) -> tuple[str, TextSpan] | None:
-    """What the field is for whose name stands at a place, and where the name stands."""
+    """Return the purpose and span of the field name at a position, or None."""
     line = plan.text.line(place.line)
     lead = len(line) - len(line.lstrip(" \t-*+|"))
     named = parse_name(line[lead:].replace("|", ":", 1) if "|" in line[:lead] else line[lead:])
@@ -169,7 +169,7 @@ def _task_lines(task: Task, view: View | None) -> Iterator[str]:
 
 
 def _standing_lines(task: Task, view: View | None) -> Iterator[str]:
-    """Status, evidence and what it cost, a line each."""
+    """Yield status, evidence and cost, a line each."""
     yield status_words(task, view)
     known = view.states.get(task.id) if view is not None else None
     if known is None:
@@ -192,7 +192,7 @@ def _standing_lines(task: Task, view: View | None) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Foreign words as they stand: no link, image or HTML of theirs is drawn."""
+    """Escape text of others, so that none of its links, images or HTML is rendered."""
     shown = display(text)
     for sign in "\\`*_[]<>&!|#":
         shown = shown.replace(sign, f"\\{sign}")

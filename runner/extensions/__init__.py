@@ -1,1 +1,1 @@
-"""Parts of the product that the core never imports: it finds them by `registry`."""
+"""Extensions, which the core never imports: it finds them in `registry`."""

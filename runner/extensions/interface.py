@@ -1,4 +1,4 @@
-"""The interface between the core and an extension: what an extension offers, as one value.
+"""The interface between the core and an extension: everything that an extension offers.
 
 Everything is named by a reference, `module` or `module:attribute`, and imported at its first use.
 docs/extensions.md shows how to write one.
@@ -23,30 +23,30 @@ class FlagGroup(NamedTuple):
     fields: str
     """Reference to a tuple of `runner.operations.row.Field`."""
     execute: str
-    """Reference to `execute(given, environ)`, which returns None without its flag."""
+    """Reference to `execute(given, environ)`, which returns None if its flag is not set."""
 
 
 class Extension(NamedTuple):
-    """What an extension offers. Only `name` and `summary` are required."""
+    """The offer of an extension. Only `name` and `summary` are required."""
 
     name: str
     summary: str
     extras: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    """Modules of other packages that it needs, by the extra of ours that installs them."""
+    """Modules of other packages that it needs, by the extra that installs them."""
     operations: str = ""
     """Reference to a tuple of `runner.operations.row.Operation`: commands of `runner`."""
     flags: tuple[FlagGroup, ...] = ()
-    """Of our own extensions alone: a command of the core is parsed before settings are read."""
+    """Only for built-in extensions: core commands are parsed before settings are read."""
     executors: Mapping[str, str] = _NONE
-    """`run.choose_executor.ExecutorKind` by the first word of the setting `executor`."""
+    """`run.choose_executor.ExecutorKind` by the first word of the `executor` setting."""
     implementers: Mapping[str, str] = _NONE
-    """`implementers.base.ImplementerKind` by the name that a plan uses."""
+    """`implementers.base.ImplementerKind` by the name used in a plan."""
     pages: Mapping[str, str] = _NONE
-    """A function by the path of its page: `runner.serve.application.PageContext` to an answer."""
+    """By page path, a function from `runner.serve.application.PageContext` to an answer."""
     settings: str = ""
-    """A pydantic model of its table `[extension.NAME]` in the person's own settings file."""
+    """Pydantic model of its table `[extension.NAME]` in the user's settings file."""
     migrations: str = ""
-    """A package with alembic revisions for the team's store, which `team store init` applies."""
+    """Package with alembic revisions for the team's store, applied by `team store init`."""
 
 
 def load(reference: str) -> Any:

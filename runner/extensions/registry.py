@@ -1,4 +1,4 @@
-"""The extensions: five of ours as a visible list, and those that a person's settings name.
+"""The registry of extensions: the five built-in ones, and those that a person's settings name.
 
 Nothing here imports an extension of ours: their rows name modules. Another distribution's
 extension is an entry point of the group `runner.extensions`. It runs code in this process, so it
@@ -95,7 +95,7 @@ def read_names(content: bytes) -> tuple[str, ...]:
 
 
 def name_others(names: Sequence[str]) -> None:
-    """Let the extensions count that the person's own settings file names. Nothing is loaded."""
+    """Register the extensions named in the person's settings, without loading them."""
     global _named  # noqa: PLW0603 - as the settings of this process are
     _named = tuple(names)
 

@@ -1,1 +1,1 @@
-"""The proof: test contracts and gates, run by the runner itself on the proposed code."""
+"""The proof: the runner itself runs test contracts and gates on the proposed code."""

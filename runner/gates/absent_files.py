@@ -1,4 +1,4 @@
-"""Files that a failed command names, and that are in the work tree but not where it ran.
+"""Find files named by a failed command that exist in the work tree but not where it ran.
 
 No messages are read: whatever its output names, as a path or as a dotted module, is looked for in
 both trees. What only the person's work tree has is the cause, and git says why it is missing.
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from runner.process.base import Place
 
 _NAME = regex(r"[\w@%+=~.-]*(?:[/.][\w@%+=~-]+)+/?")
-"""What looks like a path or a dotted module: `./x.json`, `pkg._version`, `data/n.txt`."""
+"""Text like a path or a dotted module: `./x.json`, `pkg._version`, `data/n.txt`."""
 _QUOTED = regex(r"(?<![\w])['\"`\u2018]([\w@%+=~. -]{1,100})['\"`\u2019](?!\w)")
-"""One word in quotes: `cannot import name '_version'`."""
+"""Single quoted word: `cannot import name '_version'`."""
 _MISSING = regex(
     r"(?i)no such file|not found|no module|cannot find|can't find|could not find|does not exist"
     r"|ENOENT|no matching files|couldn't read|cannot import|not in std|no required module"
     r"|unresolved|cannot open|can't open|unable to"
 )
-"""Lines whose names are looked for first."""
+"""Lines whose names are searched first."""
 _MOST_NAMES = 400
 _MOST_FOLDERS = 60
 _MOST_ENTRIES = 5000
@@ -40,7 +40,7 @@ _SOURCES = ("src", "lib", "app", "tests", "test")
 
 
 def explain_absent(place: Place, output: str, command: str) -> str:
-    """Why a file that the command needs was not there, and what to do; empty where none is."""
+    """Return why a file that the command needs was missing, and a remedy; empty if none was."""
     try:
         with Repository.open(place.shown) as repository:
             for path in _find_absent(place, output, command):
@@ -55,7 +55,7 @@ def explain_absent(place: Place, output: str, command: str) -> str:
 
 
 def _find_absent(place: Place, output: str, command: str) -> Iterator[str]:
-    """Paths, relative to the repository's top, that only the work tree has."""
+    """Yield paths in the output that exist only in the working tree."""
     names = list(dict.fromkeys(_list_names(output, command)))[:_MOST_NAMES]
     folders = _list_folders(place, names)
     seen: set[str] = set()
@@ -77,7 +77,7 @@ def _list_names(output: str, command: str) -> Iterator[str]:
 
 
 def _list_folders(place: Place, names: list[str]) -> list[str]:
-    """Folders that a relative name may be relative to; those of files that are named come first."""
+    """Return the folders that a relative name may refer to, first those of mentioned files."""
     found: dict[str, None] = {}
     for name in names:
         path = _inside(place, name.partition(":")[0])
@@ -110,7 +110,7 @@ def _list_candidates(place: Place, name: str, folders: list[str]) -> Iterator[st
 
 
 def _inside(place: Place, name: str) -> str:
-    """A name relative to the repository's top; empty for what lies elsewhere."""
+    """Return a path relative to the repository's top; empty if it is outside."""
     if not name.startswith("/"):
         return posixpath.normpath(name) if name and not name.startswith("..") else ""
     for top in (str(place.shown), os.path.realpath(place.shown), str(place.tree)):
@@ -120,7 +120,7 @@ def _inside(place: Place, name: str) -> str:
 
 
 def _find_only_here(place: Place, path: str) -> str:
-    """The file or folder of the work tree by this path, whatever its extension; else empty."""
+    """Return the matching path, in any extension, that exists only in the working tree, or ""."""
     folder, name = posixpath.split(path)
     if _is_by_product(path) or f"{path}/".startswith(tuple(f"{one}/" for one in place.shares)):
         return ""
@@ -146,7 +146,7 @@ def _is_by_product(path: str) -> bool:
 
 
 def explain_path(repository: Repository, path: str) -> str:
-    """Why a path of the work tree is in no scratch tree, and what to do; empty where it is."""
+    """Return why a work tree path is in no scratch tree, and a remedy; empty if it is in it."""
     top, shown = repository.folders.top, display(path)
     module = next((one for one in _folders_above(path) if os.path.lexists(top / one / ".git")), "")
     if module:
@@ -168,7 +168,7 @@ def explain_path(repository: Repository, path: str) -> str:
 
 
 def _find_pattern(repository: Repository, path: str) -> str:
-    """The line that names an ignored file, or the outermost ignored folder that it is in."""
+    """Return the ignore line of a file, or of its outermost ignored folder; else empty."""
     git = repository.git.with_settings(GIT_LITERAL_PATHSPECS="0")
     for one in (*_folders_above(path), path):
         is_folder = (repository.folders.top / one).is_dir()
@@ -183,6 +183,6 @@ def _folders_above(path: str) -> Iterator[str]:
 
 
 def _as_pattern(path: str, *, is_folder: bool) -> str:
-    """A line of gitignore(5) for exactly this path."""
+    """Return a gitignore(5) line that matches exactly this path."""
     escaped = "".join(f"\\{mark}" if mark in "*?[]\\" else mark for mark in path)
     return f"/{escaped}/" if is_folder else f"/{escaped}"

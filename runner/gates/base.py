@@ -1,4 +1,4 @@
-"""What a check is, and what one run of it says."""
+"""The interface of a check: what it runs on, and its result."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ else:
 
 
 _LONGEST_TYPED = 300
-"""Characters of a command that a person may type again."""
+"""Maximum length of a command that a person may retype."""
 INTEGRITY = "integrity"
-"""The kind of the runner's own checks of what a change takes away from tests."""
+"""Kind of the runner's own checks for weakened tests."""
 NOT_RUN = 126
-"""The exit code of a check that is refused before it runs."""
+"""Exit code of a check that is rejected before it runs."""
 COVERAGE = "coverage"
 MUTATION = "mutation"
 
 
 def _nothing(_path: str) -> bytes | None:
-    """Before the first commit no path has bytes."""
+    """Return None, since no path has content before the first commit."""
     return None
 
 
 def _unknown(_tree: str) -> None:
-    """Without a scratch tree no other tree is known."""
+    """Return None, since no other tree is known without a scratch tree."""
 
 
 def _never() -> bool:
@@ -63,7 +63,7 @@ def _never() -> bool:
 
 
 def _run_visible(_check: Check, _context: GateContext) -> None:
-    """Without a store every contract is an ordinary test."""
+    """Return None, since every contract is an ordinary test without a store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +74,18 @@ class Check:
     kind: str
     """`test`, `gate`, `contract`, `coverage`, or `integrity`."""
     command: str
-    """What runs; empty for a check that the runner does itself."""
+    """Command to run; empty for a check that the runner performs itself."""
     limits: Limits
     level: Level | None = None
     network: Network = Network.NO
     fails: bool = False
-    """Whether a test contract says that its command fails."""
+    """Whether a test contract expects its command to fail."""
     named: bool = False
-    """Whether its tools are to name every test they run, where they do not by themselves."""
+    """Whether its tools must name every test they run, if they don't by default."""
     task: str = ""
-    """The other task whose test contract this is; empty for the task's own checks."""
+    """Other task that owns this test contract; empty for the task's own checks."""
     held_out: Task | None = None
-    """The task whose held-out files its command runs; None for a visible contract."""
+    """Task whose held-out files its command runs; None for a visible contract."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,25 +94,25 @@ class Fitted:
 
     line: str
     variables: Mapping[str, str]
-    """Environment variables beside those of the context."""
+    """Environment variables in addition to those of the context."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """What one run of a check says."""
+    """The result of one run of a check."""
 
     proof: Proof | None
-    """None for a check that ran no command and has nothing to keep."""
+    """None for a check that ran no command and has nothing to store."""
     findings: tuple[Finding, ...] = ()
     coverage: Coverage | None = None
     observed: tuple[Observed, ...] = ()
     tools: tuple[tuple[str, str], ...] = ()
     unshown: frozenset[str] = frozenset()
-    """Checks that passed and of which nothing showed that they can fail, by id."""
+    """IDs of passed checks for which no evidence shows that they can fail."""
 
 
 class LeftFiles(Protocol):
-    """What a command did to the files of the tree; `mtime_changes.TouchedFiles` is one."""
+    """The effect of a command on the tree's files; `mtime_changes.TouchedFiles` is one."""
 
     @property
     def made(self) -> tuple[str, ...]:
@@ -120,27 +120,27 @@ class LeftFiles(Protocol):
 
 
 class CheckResult(Protocol):
-    """How a check ended, for those after it; `check_run.CheckRun` is one."""
+    """The result of a check, for later checks; `check_run.CheckRun` is one."""
 
     @property
     def ran(self) -> Ran:
-        """How its command ended."""
+        """Result of its command."""
 
     @property
     def proof(self) -> Proof:
-        """What is kept of it."""
+        """Recorded proof of the check."""
 
     @property
     def results(self) -> TestResults | None:
-        """How each test ended; None where its tool did not say."""
+        """Results of its tests; None if the tool did not report any."""
 
     @property
     def report(self) -> Reports:
-        """What its test programs wrote down."""
+        """Reports written by its test programs."""
 
     @property
     def touched(self) -> LeftFiles:
-        """What it did to files of the tree."""
+        """Files of the tree that it changed."""
 
     @property
     def unnamed(self) -> bool:
@@ -153,28 +153,28 @@ class CheckResult(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChangeOrigin:
-    """Who made a change, and from what."""
+    """The author of a change, and its source."""
 
     reviewed: bool = True
-    """Whether a person wrote the change, or will have seen it before it lands."""
+    """Whether a person wrote the change or reviews it before it lands."""
     by_person: bool = False
     """Whether a person wrote the change themselves."""
     red_first: bool = False
-    """Whether a test should fail on the tree without the implementation."""
+    """Whether a test should fail without the implementation."""
     taken_back: tuple[Change, ...] = ()
-    """What takes back the changes at the base that have not landed."""
+    """Changes that revert the unlanded changes at the base."""
     revised: bool = False
-    """Whether what is to be built was changed since the task landed what `former` says."""
+    """Whether the specification changed since the task landed `former`."""
 
     @property
     def question(self) -> Severity:
-        """How grave a question is: to a person who wrote the change, it is a warning."""
+        """Severity of a question; a warning if a person wrote the change."""
         return Severity.WARNING if self.by_person else Severity.QUESTION
 
 
 @dataclass(frozen=True, slots=True)
 class GateContext:
-    """Where a task's checks run, and what they are about."""
+    """The context of a task's checks: their place and subject."""
 
     task: Task
     settings: Settings
@@ -182,61 +182,61 @@ class GateContext:
     sandbox: Sandbox
     environment: Mapping[str, str]
     logs: Path
-    """Folder that keeps the output of each check."""
+    """Folder with the output of each check."""
     logs_shown: str
-    """The same folder as a person would type it, relative to the repository."""
+    """The same folder as a person types it, relative to the repository."""
     tell: Callable[[str], None]
     cancelled: Event
     known_secrets: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
-    """What the task did to files, which the scratch tree holds."""
+    """The task's file changes, which the scratch tree contains."""
     before: Callable[[str], bytes | None] = _nothing
-    """The bytes of a path at the base; None where it was not there."""
+    """Returns the bytes of a path at the base; None if it did not exist."""
     former: Mapping[str, bytes | None] = field(default_factory=dict)
     """Of what the task landed earlier and still stands at the base: by path what stands around
     its own lines; None for a file that it made and that has no lines of others."""
     tree: str = ""
     """Git tree of the proposal."""
     base: str = ""
-    """Commit it was made from; empty before the first commit."""
+    """Commit from which it was made; empty before the first commit."""
     on_base: Callable[[tuple[Change, ...]], AbstractContextManager[None]] | None = None
     """While entered, the scratch tree is the base with only these changes on it; None where there
     is no tree before (a proof of the real tree)."""
     kept: Path | None = None
-    """Folder in the user's cache for what is known of earlier trees."""
+    """Folder in the user's cache with results of earlier trees."""
     find_differing: Callable[[str], tuple[str, ...] | None] = _unknown
-    """Paths in which the base differs from an earlier tree; None where that is not known."""
+    """Returns paths in which the base differs from an earlier tree; None if unknown."""
     proofs: tuple[Proof, ...] = ()
-    """The proofs of the checks before this one."""
+    """Proofs of the previous checks."""
     origin: ChangeOrigin = field(default_factory=ChangeOrigin)
     observed: tuple[Observed, ...] = ()
-    """What the tests of the checks before this one ran."""
+    """Observations of the tests of previous checks."""
     refused: bool = False
-    """Whether a check before this one refuses already."""
+    """Whether a previous check already rejects the change."""
     memory: ProofMemory | None = None
-    """What passed in this run, for others that ask the same of the same tree."""
+    """Checks that passed in this run, for reuse on the same tree."""
     may_wait: Callable[[], bool] = _never
     """Whether a whole test suite may run later, on the merged tree of several tasks."""
     prove_held_out: Callable[[Check, GateContext], Proved | None] = _run_visible
-    """Proves a held-out contract whose files the tree lacks; None where the tree has them."""
+    """Proves a held-out contract whose files the tree lacks; None if the tree has them."""
     ran: dict[str, CheckResult] = field(default_factory=dict)
-    """How each of the task's test contracts ended on the proposal, by its id."""
+    """Result of each of the task's test contracts on the proposal, by ID."""
     _named: dict[str, frozenset[str]] = field(default_factory=dict)
-    """By folder, the files that configurations of test tools there have loaded."""
+    """By folder, the files loaded by test tool configurations there."""
 
     def after(self, path: str) -> bytes | None:
-        """The bytes of a path as they are proposed; None where it is not there."""
+        """Return the proposed content of a path, or None if it does not exist."""
         for change in self.changes:
             if change.path == path:
                 return change.content
         return self.before(path)
 
     def before_own_work(self, path: str) -> bytes | None:
-        """The bytes of a path at the base without what the task itself landed there earlier."""
+        """Return a path's content at the base without the task's own earlier changes."""
         return self.former[path] if path in self.former else self.before(path)
 
     def is_test(self, path: str) -> bool:
-        """Whether a file belongs to tests: by its path, or since a test contract runs it."""
+        """Return whether a file belongs to tests, by its path or because a contract runs it."""
         if is_test_path(path):
             return True
         lines = [contract.command for contract in self.task.test_contracts]
@@ -254,7 +254,7 @@ class GateContext:
         return self._named[folder]
 
     def runs_no_program(self, check: Check) -> bool:
-        """Whether nothing it starts can be measured; scripts are read where none is proposed."""
+        """Return whether a check starts no measurable program, so coverage does not apply."""
         return starts_no_program(check.command, None if self.changes else self.before)
 
     def run(self, check: Check, fitted: Fitted | None = None) -> Ran:
@@ -272,7 +272,7 @@ class GateContext:
 
 
 def command_limits(task: Task, settings: Settings) -> Limits:
-    """How long a command of this task may run, and how much it may use."""
+    """Return the timeouts and resource limits of a task's command."""
     own, hard = settings.limits, task.timeout or settings.limits.hard_seconds
     limits = Limits(soft=own.soft_seconds, idle=own.idle_seconds, hard=hard, queue=hard)
     return apply_bounds(limits, settings, task.uses)
@@ -285,14 +285,14 @@ def make_own_check(id_: str, task: Task, settings: Settings) -> Check:
 
 
 def file_name(check_id: str) -> str:
-    """A check's id as part of a file name."""
+    """Return a check's ID as a part of a file name."""
     return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in check_id)
 
 
 def proof_of(
     check: Check, ran: Ran, context: GateContext, counts: tuple[tuple[str, int], ...]
 ) -> Proof:
-    """What is kept of one run, whichever way it ended."""
+    """Create the proof of one run, passed or failed."""
     passed = ran.exit == 0 and ran.ended is Ended.EXITED
     return Proof(
         id=check.id,
@@ -305,7 +305,7 @@ def proof_of(
         level=check.level,
         counts=counts,
         log=f"{context.logs_shown}/{file_name(check.id)}.log" if ran.log else "",
-        # by us, or by the key that everything on this terminal hears
+        # by the runner, or by Ctrl-C, which reaches every process on this terminal
         note="" if passed or not context.cancelled.is_set() else CUT_OFF,
     )
 
@@ -337,7 +337,7 @@ def make_proof(
 def failures_of(
     check: Check, ran: Ran, proof: Proof, context: GateContext | None = None
 ) -> tuple[Finding, ...]:
-    """Why a check failed, with the end of what it printed; nothing where it passed.
+    """Return why a check failed, with the end of its output; empty if it passed.
 
     With the context where it ran, the hint names what of the sandbox or the limits held it.
     """
@@ -355,7 +355,7 @@ def failures_of(
 
 def _hint(check: Check, ran: Ran, context: GateContext | None) -> str:
     match ran.ended:
-        # A gate may be silent for as long as it may run (`commands` gives it one bound for both).
+        # A gate may be silent for as long as it may run (`commands` sets one limit for both).
         case Ended.IDLE if check.kind != "gate":
             return "have it print progress, or raise limits.idle_seconds in the settings"
         case Ended.IDLE | Ended.HARD:
@@ -370,14 +370,14 @@ def _hint(check: Check, ran: Ran, context: GateContext | None) -> str:
 
 
 def _name_cause(check: Check, ran: Ran, context: GateContext) -> str:
-    """What it lacked that the work tree has, and what to do; else how to see it fail."""
+    """Return the cause with a remedy, else the command that reproduces the failure."""
     if absent := absent_files.explain_absent(context.place, ran.tail, check.command):
         return f"{absent}, then: runner retry {context.task.id}" if context.task.line else absent
     return _unbuilt(ran, context) or suggest_shell(check, context)
 
 
 def suggest_shell(check: Check, context: GateContext) -> str:
-    """What a person types to see a check fail as it did; empty for what is no task's."""
+    """Return the command that reproduces a check's failure; empty without a task."""
     task, line = context.task.id, check.command
     if not context.task.line:  # it stands in no plan: a suite, the gates of the whole
         return ""
@@ -392,21 +392,21 @@ def suggest_shell(check: Check, context: GateContext) -> str:
 
 
 def _unbuilt(ran: Ran, context: GateContext) -> str:
-    """That a package was not compiled, which in the repository may lie there, ignored by git."""
+    """Return that a package of the repository is not built in the scratch tree; else empty."""
     name = project_compile.find_unbuilt_package(context.place.tree, ran.tail)
     what = f"{name}, a package of this repository, is not built here"
     return f"{what}: have the command build it first" if name else ""
 
 
 def _where_its_time_is(check: Check, context: GateContext | None) -> str:
-    """What says how long a check may run: its gate, else the task, else a setting."""
+    """Return the place of a check's timeout: its gate, else the task, else a setting."""
     if check.kind != "gate":
         return "Timeout in the task, or limits.hard_seconds in the settings"
     name = check.id.removeprefix("gate:")
     gates = (*context.task.gates, *context.settings.gates_for(context.task.type)) if context else ()
     if own := next((gate.seconds for gate in gates if gate.name == name), 0.0):
         return f"the {own:g} s set for the gate"
-    # as `seconds_for` of the settings has it
+    # same as `seconds_for` of the settings
     setting = f"{name.casefold()}_seconds" if name.casefold() in ("types", "lint") else ""
     return f"Timeout in the task, or limits.{setting or 'gate_seconds'} in the settings"
 
@@ -423,7 +423,7 @@ def _bounds(check: Check, context: GateContext) -> CommandBounds:
 
 
 def _network_of(check: Check, context: GateContext) -> Network:
-    """What a check's task or gate asks to reach; another task's is not known here."""
+    """Return the network access that a check's gate or task requests."""
     if check.kind == "gate":
         gates = (*context.task.gates, *context.settings.gates_for(context.task.type))
         asked = {gate.name: gate.network for gate in reversed(gates)}

@@ -1,4 +1,4 @@
-"""What a check says on the tree before a change, asked once for each tree and command.
+"""Run a check on the tree before the change, once for each tree and command.
 
 A failure that was there before does not refuse a change, and is shown. It never excuses a task's
 own contracts. A gate that the task itself asks for may be its only test, red until the work is
@@ -40,23 +40,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BaseResult:
-    """How a check ended on another tree."""
+    """The result of a check on another tree."""
 
     passed: bool
     exit: int
     tests: tuple[tuple[str, str, str], ...] | None
-    """Id, outcome and file of each test; None where the tool named none."""
+    """ID, outcome and file of each test; None if the tool named none."""
     complaints: Mapping[str, int]
     end: str = ""
-    """The last of its output."""
+    """End of its output."""
     cut: bool = False
-    """Whether it printed more than is read: what else it says is not known."""
+    """Whether its output exceeds the limit: the rest is unknown."""
     reported: bool = False
-    """Whether its tool wrote the tests down: then all of them are known."""
+    """Whether its tool wrote a test report: then all tests are known."""
     misfits: frozenset[tuple[str, int]] = frozenset()
-    """Files and lines that did not compile, as its output names them."""
+    """Files and lines that did not compile, as named in its output."""
     unable: str = ""
-    """How it could not run: `program` or `tests`; empty where it could."""
+    """Why it could not run: `program` or `tests`; empty if it could."""
 
     @property
     def failing(self) -> frozenset[str]:
@@ -70,7 +70,7 @@ class BaseResult:
 
 
 def earlier(check: Check, context: GateContext, changes: tuple[Change, ...]) -> BaseResult | None:
-    """The check on the base with only `changes`; None where that cannot be asked, or has no end."""
+    """Run the check on the base with only `changes`; None if that is not possible."""
     if context.on_base is None:
         return None
     key = _key(check, context, changes)
@@ -80,7 +80,7 @@ def earlier(check: Check, context: GateContext, changes: tuple[Change, ...]) -> 
     before = replace(context, on_base=None, changes=changes)
     with context.on_base(changes):
         trial = try_check(replace(check, id=f"{check.id}-before"), before)
-    # What was cut off says nothing of the base, and would be believed by every later run.
+    # A run cut off shows nothing about the base, but every later run would trust it.
     if trial.ran.ended is not Ended.EXITED or context.cancelled.is_set():
         return None
     found = make_earlier(trial, context)
@@ -89,7 +89,7 @@ def earlier(check: Check, context: GateContext, changes: tuple[Change, ...]) -> 
 
 
 def make_earlier(trial: CheckResult, context: GateContext) -> BaseResult:
-    """What there is to compare of one run."""
+    """Create the comparable result of one run."""
     results = trial.results or parse_results(output_of(trial.ran))
     tests = results.tests if results else None
     return BaseResult(
@@ -106,7 +106,7 @@ def make_earlier(trial: CheckResult, context: GateContext) -> BaseResult:
 
 
 def _unable(trial: CheckResult) -> str:
-    """How a check could not run, by its exit and the reports of its test programs alone."""
+    """Return how a check was unable to run, judged by exit code and test reports; else empty."""
     if trial.passed:
         return ""
     if trial.ran.exit in _UNSTARTED or _MADE_NOTHING.search(trial.ran.tail):
@@ -135,7 +135,7 @@ _CODEC = Codec(Shape.WHOLE, lambda: {"Mapping": Mapping})
 
 
 def _read(entry: dict[str, object]) -> BaseResult | None:
-    """What was kept, where it still has the shape of this version."""
+    """Read a cached result; None if its format differs from this version."""
     try:
         return _CODEC.read(BaseResult, entry)
     except ShapeError:
@@ -148,10 +148,10 @@ _NOT_THERE = regex(
     r"|no makefile",
     re.IGNORECASE,
 )
-"""What a gate says whose subject does not exist yet: that is no failure to compare with."""
-# How GNU make reports the exit code of a rule's command, its own being 2 (job.c, child_error).
+"""Output of a gate whose subject does not exist yet: that is no failure to compare with."""
+# How GNU make reports a rule's exit code; its own is 2 (job.c, child_error).
 _MADE_NOTHING = regex(r"(?m)^g?make(?:\[\d+\])?: \*\*\* \[.*\] Error 12[67]$")
-# Found and not executable, and not found (POSIX 2018, XCU 2.8.2).
+# Found but not executable, and not found (POSIX 2018, XCU 2.8.2).
 _UNSTARTED = frozenset({126, 127})
 _FAILURES_SHOWN = 20
 _ABBREVIATED = 9
@@ -173,7 +173,7 @@ class Compared:
 
 
 def evaluate_failure(trial: CheckRun, context: GateContext) -> Proved:
-    """What a check that failed says, measured against the tree before the change."""
+    """Compare a failed check with the tree before the change."""
     if trial.check.kind == "gate" and (how := _unable(trial)):
         return _evaluate_unable(trial, how, context)
     compared = _compare_with_base(trial, context)
@@ -187,7 +187,7 @@ def evaluate_failure(trial: CheckRun, context: GateContext) -> Proved:
 
 
 def _evaluate_unable(trial: CheckRun, how: str, context: GateContext) -> Proved:
-    """A gate that could not run: it refuses where it could before, or where the task asks for it.
+    """Return the result of a gate that could not run; it is excused if the base fails, too.
 
     Where the work is not a person's, and a test suite ran none of its tests, a person is asked.
     """
@@ -208,7 +208,7 @@ def _evaluate_unable(trial: CheckRun, how: str, context: GateContext) -> Proved:
 
 
 def _was_unable(check: Check, how: str, context: GateContext) -> bool:
-    """Whether it could not run on the base either; the whole tree has what a task's proof met."""
+    """Return whether the check could not run on the base either, from cache or a new run."""
     if not context.changes:
         return how in proof_cache.load_entry(context.kept, *_record(check, context))
     before = earlier(check, context, ())
@@ -227,7 +227,7 @@ def _why_unable(trial: CheckRun, how: str) -> str:
 
 
 def _find_seen_before(trial: CheckRun, context: GateContext) -> tuple[str, ...]:
-    """The failing tests of a gate, where a task that changes nothing met them: all known as old.
+    """Return a gate's failing tests if all were already known; empty otherwise.
 
     Only of gates that nobody configured, and where the task has a proof of its own: else it is
     there to find just them.
@@ -245,7 +245,7 @@ def _find_seen_before(trial: CheckRun, context: GateContext) -> tuple[str, ...]:
 
 
 def _compare_with_base(trial: CheckRun, context: GateContext) -> Compared | None:
-    """None where nothing excuses this check, or the tree before did not fail it."""
+    """Compare a failure with the base; None if it cannot be excused or the base passes."""
     if not _excusable(trial, context):
         return None
     before = earlier(trial.check, context, ())
@@ -275,14 +275,14 @@ def _is_own(check: Check, context: GateContext) -> bool:
 
 
 def _says_little(found: Compared, before: BaseResult) -> bool:
-    """Whether all that is known is that it failed, or that its subject was not there yet."""
+    """Return whether the base result only shows a failure or a missing subject."""
     return found.old == (_ITSELF,) or bool(_NOT_THERE.search(before.end))
 
 
 def compare_failures(
     before: BaseResult, now: BaseResult, *, others: bool = False
 ) -> Compared | None:
-    """New and old failures: by test, else by complaint, else by exit code; None: no comparison.
+    """Return new and old failures by test, complaint or exit code; None if they cannot be compared.
 
     A gate that says neither is compared by its exit code alone, as long as it could run before. Of
     `others`, the tests of another task, it is enough that they could not pass before either.
@@ -297,8 +297,8 @@ def compare_failures(
     if now.failing or cut:
         return None
     if now.complaints and before.complaints and now.exit == before.exit:
-        # Counted, since a compiler says the same of a file more than once: one more of it is new,
-        # and what only moved to another line is not (its lines are taken out).
+        # Counted, since a compiler may repeat a message for a file: an additional one is new, one
+        # that only moved to another line is not (line numbers are removed).
         new_ones = Counter(now.complaints) - Counter(before.complaints)
         old_ones = Counter(now.complaints) - new_ones
         return Compared(tuple(new_ones.elements()), tuple(old_ones))
@@ -310,7 +310,7 @@ def compare_failures(
 
 
 def _incomparable(trial: CheckRun, context: GateContext) -> tuple[Finding, ...]:
-    """The failure as it is; a hint where it prints too much to be compared."""
+    """Return the failure's findings, with a hint if its output is too long to compare."""
     failure, *rest = trial.findings()
     if is_cut(trial.ran) and _excusable(trial, context):
         failure = replace(failure, hint=_TOO_MUCH)
@@ -318,7 +318,7 @@ def _incomparable(trial: CheckRun, context: GateContext) -> tuple[Finding, ...]:
 
 
 def _with_new(trial: CheckRun, compared: Compared) -> tuple[Finding, ...]:
-    """The failure, its new parts first: the old ones are not this task's to mend."""
+    """Return the failure with its new parts first, before those already present."""
     failure, *rest = trial.findings()
     new = [redact(one) for one in compared.new[:_FAILURES_SHOWN]]
     heading = f"new since the change ({len(compared.new)}; {len(compared.old)} already present):"
@@ -327,7 +327,7 @@ def _with_new(trial: CheckRun, compared: Compared) -> tuple[Finding, ...]:
 
 
 def _excuse_known(trial: CheckRun, compared: Compared, context: GateContext) -> Proved:
-    """A failure of which every part was there before."""
+    """Return a result that excuses a failure already present before the change."""
     first = _first_seen(trial.check, compared.old, context)
     since = f", first seen at {first[:_ABBREVIATED]}" if first else ""
     note = f"{_how_many(compared.old)} already present before this change{since}"
@@ -349,13 +349,13 @@ def _how_many(failures: tuple[str, ...]) -> str:
 
 
 def _first_seen(check: Check, failures: tuple[str, ...], context: GateContext) -> str:
-    """The oldest commit at which one of these failures was seen; each is kept with its own."""
+    """Return the first commit at which one of these failures was recorded."""
     key = _record(check, context)
     known = {
         name: str(commit) for name, commit in proof_cache.load_entry(context.kept, *key).items()
     }
-    # What no longer fails is left out: if it comes back, it is first seen anew. In the order in
-    # which they were seen: of two commits nobody here knows which is older.
+    # Drop tests that no longer fail: if one fails again, it counts as first seen then. In order of
+    # first sight: here the age of two commits is unknown.
     now = {name: commit for name, commit in known.items() if name in failures}
     now |= {name: context.base for name in failures if name not in known}
     if now != known:
@@ -364,7 +364,7 @@ def _first_seen(check: Check, failures: tuple[str, ...], context: GateContext) -
 
 
 def _forget(check: Check, context: GateContext) -> None:
-    """It is green on the base: what fails later is first seen then."""
+    """Forget an earlier failure, since the check passes on the base."""
     key = _record(check, context)
     if proof_cache.load_entry(context.kept, *key):
         proof_cache.remember(context.kept, {}, *key)

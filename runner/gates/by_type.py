@@ -1,4 +1,4 @@
-"""What a task's type asks of its proof: a refactoring leaves the tests, a migration reads old data.
+"""Extra checks by task type: a refactoring keeps the tests, a migration reads old data.
 
 A family of the registry; it runs no command. A bugfix's failing test first is `red_first`.
 """
@@ -28,13 +28,13 @@ _OLD = regex(
     r"|downgrad\w*|v\d+)(?:\b|_)",
     re.IGNORECASE,
 )
-"""What a test that reads old data says of itself."""
+"""Words of a test that reads old data."""
 _TEST_NAME = regex(r"\b(?:def|func|fn|test|it|describe)\b[\s(\"'`]*([^\n]{0,200})")
 _LARGEST = 2_000_000
 
 
 def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
-    """What the proposal does that its type does not do, and what it lacks."""
+    """Find changes that the task's type does not allow, and missing tests that it requires."""
     work = classify(context.task)
     found = [*_find_changed_tests(context, work.kind)] if work.wants(Extra.TESTS_STAY) else []
     if work.wants(Extra.OLD_DATA) and context.changes and not _reads_old_data(context):
@@ -46,7 +46,7 @@ def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a fam
 
 
 def _find_changed_tests(context: GateContext, kind: TypeReading) -> Iterator[Finding]:
-    """Each test file that was there and is not as it was: then nothing shows that code still is.
+    """Yield a finding for each existing test file that a refactor task changes or deletes.
 
     One that the task lists exactly only warns where a person wrote the change or will see it; one
     that the plan says to change, by its path, is what was asked for.
@@ -74,7 +74,7 @@ def _find_changed_tests(context: GateContext, kind: TypeReading) -> Iterator[Fin
 
 
 def _reads_old_data(context: GateContext) -> bool:
-    """Whether a test contract, or a test that the task brings, says that it is about old data."""
+    """Return whether a test contract or a test of the change mentions old data."""
     lines = [f"{one.id} {one.command}" for one in context.task.test_contracts]
     if any(map(_OLD.search, lines)):
         return True

@@ -1,4 +1,4 @@
-"""One run of a check: how it ended, how each test in it ended, and what it did beside that."""
+"""One run of a check: its exit, the result of each test, and its side effects."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ _LONGEST = 600
 _LONGEST_LINE = 160
 _PYTHON_PLACE = regex(r'File "([^"]+)", line (\d+)')
 _PLACE = regex(r"(?<![\w:])(?:file://)?([\w./@+-]{1,300}\.[a-z]{1,4}:\d{1,9})")
-"""`tests/a.test.ts:5` of pytest, node, jest, go and cargo; the column behind it is left out."""
+"""`tests/a.test.ts:5` of pytest, node, jest, go and cargo; without the column after it."""
 _RAISED = regex(r"\[?[\w.]*(?:Error|Exception|Failure)\b|assertion ")
 _MOST_SAID = 64 << 10
-"""Characters of a test's message in which its line is looked for."""
+"""Characters of a test's message that are searched for its line."""
 _SIGNALLED = 128
 _NOT_STARTED = 126
 EXPECTED = "failures are expected"
-"""The note on a test contract that must fail."""
+"""Note on a test contract that must fail."""
 _NAME_TESTS = "name existing tests, and run them even if an earlier step fails"
 _NO_TESTS = 5
-"""How pytest, and unittest from Python 3.12 on, end where they find no test."""
+"""Exit code of pytest, and unittest since Python 3.12, if they find no test."""
 _OF_THE_TASK = "RUNNER_"
-"""What the variables begin with that differ from task to task: who names one is not the same."""
+"""Prefix of variables that differ between tasks: commands that use one are never equal."""
 _INSTALLED = ("pyvenv.cfg", ".package-lock.json", "lib/*/site-packages/*.dist-info/RECORD")
-"""What changes in an ignored folder of the repository when something is installed there."""
+"""Files in an ignored folder of the repository that change with each installation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +63,22 @@ class CheckRun:
     ran: Ran
     proof: Proof
     results: TestResults | None
-    """How each test ended, as the tool itself wrote it down or printed it."""
+    """Result of each test, as the tool reported or printed it."""
     touched: TouchedFiles
     context: GateContext | None = None
-    """Where it ran."""
+    """Context in which it ran."""
     flaky: tuple[str, ...] = ()
-    """Tests that failed, and passed when the command itself ran them again."""
+    """Tests that failed and passed when the command itself retried them."""
     printed_failures: int = 0
-    """Failing tests that its output tells of, and no report does."""
+    """Failing tests in its output that no report has."""
     unnamed: bool = False
-    """Whether a tool ran that names its tests only where it is asked to."""
+    """Whether a tool ran that names its tests only on request."""
     report: Reports = field(default_factory=Reports)
-    """What its test programs wrote down."""
+    """Reports of its test programs."""
     tool_expected: bool = False
-    """Whether the tool that the command names always says how many tests ran."""
+    """Whether the named tool always reports how many tests ran."""
     unopened: tuple[str, ...] = ()
-    """Files that a gate did not open; empty where that is not known."""
+    """Files that a gate did not open; empty if unknown."""
     unopened_kinds: tuple[str, ...] = ()
     """Kinds of files of which a gate opened none."""
 
@@ -98,11 +98,11 @@ class CheckRun:
         return ran_no_test(self.proof.counts)
 
     def findings(self) -> tuple[Finding, ...]:
-        """Why it failed, and what a person should know of it beside."""
+        """Return why the check failed, and further notes."""
         return (*self._failures(), *self.notes())
 
     def notes(self) -> tuple[Finding, ...]:
-        """What it left behind, and what its output tells that does not count."""
+        """Return notes on modified files, leftover processes and failures found in the output."""
         shown = (*self.touched.findings(self.check.id), *self._find_printed())
         count = self.ran.left_behind
         if not count:
@@ -118,7 +118,7 @@ class CheckRun:
 
     @property
     def printed_note(self) -> str:
-        """What the output of a test contract that passed tells of failures; else empty."""
+        """Note on failures in the output of a passed test contract; else empty."""
         if not (self.printed_failures and self.check.kind == "test" and self.passed):
             return ""
         many = "a test" if self.printed_failures == 1 else f"{self.printed_failures} tests"
@@ -173,7 +173,7 @@ class CheckRun:
 
 
 def format_test(test: TestResult, roots: tuple[str, ...] = ()) -> str:
-    """A test that failed: where and by what in one line, below it its message.
+    """Format a failed test: ID, outcome, place and assertion in one line, its message below.
 
     Paths below one of the `roots` are shown relative to it.
     """
@@ -190,7 +190,7 @@ def format_test(test: TestResult, roots: tuple[str, ...] = ()) -> str:
 
 
 def find_place(message: str) -> str:
-    """The line of a failure, `tests/test_a.py:5`: the last of a Python stack, the first of another.
+    """Return the place of a failure, as `tests/test_a.py:5`; empty if there is none.
 
     Places outside the project (absolute paths) count only where there is no other.
     """
@@ -204,7 +204,7 @@ def find_place(message: str) -> str:
 
 
 def find_assertion(message: str) -> str:
-    """What was expected and what came, in one line: `AssertionError: 3 != 2`."""
+    """Return the failed assertion in one line: `AssertionError: 3 != 2`."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     raised = [line.removeprefix("E ").strip() for line in lines if line.startswith("E ")]
     named = raised or [line for line in lines if _RAISED.match(line)]
@@ -217,7 +217,7 @@ def try_or_stand(
     fit: Callable[[], Fitted | None] = lambda: None,
     ended: CheckRun | None = None,
 ) -> CheckRun:
-    """A check that runs, or the result of the same command on the same tree earlier in this run.
+    """Run a check, or return its result for an equal command and tree from earlier in the run.
 
     A task's own tests run where its lines are counted: what an other run measured is gone.
     `ended` is how it ended where it ran just now: that counts, whatever others found meanwhile.
@@ -252,7 +252,7 @@ def stand_for(check: Check, command: str, context: GateContext) -> CheckRun | No
 
 
 def standing_key(check: Check, context: GateContext) -> Key | None:
-    """What two runs have in common of which one is enough; None where both must run."""
+    """Return the key under which one of two runs is enough; None if both must run."""
     reaches = check.network is not Network.NO or context.known_secrets or context.task.uses
     if reaches or not context.tree or _OF_THE_TASK in check.command:
         return None
@@ -267,13 +267,13 @@ def _installed(place: Place) -> Iterator[object]:
         folder = place.shown / share
         for pattern in _INSTALLED:
             for file in sorted(folder.glob(pattern)):
-                # By ctime: an installer may give a file any mtime (utimensat(2)), and never this.
+                # By ctime: an installer may set any mtime (utimensat(2)), but never the ctime.
                 found = file.stat()
                 yield (file.name, found.st_ino, found.st_size, found.st_ctime_ns)
 
 
 def _stand(check: Check, context: GateContext, known: PassedCommand) -> CheckRun:
-    """What a command that passed says as this check; each kind asks more or less of it."""
+    """Return the result of a check from an earlier passing run of its command."""
     ran = replace(known.ran, log=None)
     trial = evaluate_run(check, ran, context, known.report, TouchedFiles(), expected=known.expected)
     cached = f"{STANDS}{known.task}'s proof"
@@ -328,7 +328,7 @@ def evaluate_run(
     *,
     expected: bool = False,
 ) -> CheckRun:
-    """What a run says: exit code, tests and counts must all agree that it passed.
+    """Evaluate a run; it passes only if exit code, tests and counts agree.
 
     `expected`: the tool that the command names must have reported something.
     """
@@ -357,7 +357,7 @@ def evaluate_run(
 
 
 def _as_expected(check: Check, ran: Ran, failed: int, report: Reports, *, silent: bool) -> Verdict:
-    """A line that begins with `!` turns its own exit around; else the command itself must fail."""
+    """Return the verdict on a check that expects failure, by its `!` prefix or its exit code."""
     if ran.ended is not Ended.EXITED or silent or ran.exit >= _NOT_STARTED:
         return Verdict.FAIL
     ended = ran.exit != 0 if check.fails else ran.passed
@@ -376,7 +376,7 @@ def _read(ran: Ran) -> tuple[tuple[str, int], ...]:
 
 
 def _count_printed(check: Check, ran: Ran) -> dict[str, int]:
-    """What a command printed of tests; failures that do not count are no count of tests either."""
+    """Return the test counts in the output; failures that do not count are left out."""
     if not ran.tail:
         return {}
     counts = dict(_read(ran))
@@ -385,7 +385,7 @@ def _count_printed(check: Check, ran: Ran) -> dict[str, int]:
 
 
 def _count_closing_failures(check: Check, ran: Ran) -> int:
-    """Failures in the last lines, of a test program that makes no report and ends the line."""
+    """Count the failures in the last lines of a test tool that ends the command."""
     if check.kind != "test" or not (ran.tail and ends_with_test_tool(check.command)):
         return 0
     last = [line for line in ran.tail.rstrip().splitlines() if line.strip()][-CLOSING:]
@@ -393,7 +393,7 @@ def _count_closing_failures(check: Check, ran: Ran) -> int:
 
 
 def _clean(results: TestResults | None, known: tuple[str, ...]) -> TestResults | None:
-    """The results without secrets: no redaction was between the tool and its own file."""
+    """Return the results with secrets redacted."""
     if results is None:
         return None
     return TestResults(
@@ -411,7 +411,7 @@ def _count_failed(counts: dict[str, int]) -> int:
 
 
 def _counts(report: Reports, printed: dict[str, int]) -> dict[str, int]:
-    """What the tools wrote down, and of what was printed alone the tests that were left out."""
+    """Return the reported counts, plus the number of deselected tests from the output."""
     if not report:
         return printed
     kept = {"deselected": printed["deselected"]} if printed.get("deselected") else {}

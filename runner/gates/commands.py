@@ -46,7 +46,7 @@ _NAMES = regex(
     r"|\.pre-commit-config\.yaml|\.golangci\.ya?ml|\.?clippy\.toml|\.coveragerc|package\.json|pyproject\.toml)\Z"
 )
 FILES = "{files}"
-"""In a gate's command: the files that the task wrote."""
+"""Placeholder in a gate's command: the files that the task wrote."""
 _SHOWN = 20
 _STARTERS = {
     "makefile": regex(r"\b(?:g?make)\b"),
@@ -64,11 +64,11 @@ browser bin repository dependencies devDependencies peerDependencies optionalDep
 bundledDependencies exports types private publishConfig overrides
 """
 _IDLE = frozenset(_IDLE_WORDS.split())
-"""Keys of package.json that say nothing about what a command runs."""
+"""Keys of package.json that don't affect what a command runs."""
 
 
 def old_gate_findings(trial: CheckRun, context: GateContext) -> tuple[Finding, ...]:
-    """Why a gate that passes does not count: as it was before the task, it would have failed.
+    """Return why a passing gate does not count: in its former version it would have failed.
 
     Nor does one that runs fewer tests than it would have. Where it failed on the tree before as
     well, there is nothing to hold the change against.
@@ -85,7 +85,7 @@ def old_gate_findings(trial: CheckRun, context: GateContext) -> tuple[Finding, .
 def _explain_added(
     added: tuple[Change, ...], trial: CheckRun, context: GateContext
 ) -> tuple[Finding, ...]:
-    """Tests that a new file of configuration leaves out; without it, others may fail."""
+    """Return findings on tests that a new configuration file excludes."""
     if not added:
         return ()
     kept = tuple(one for one in context.changes if one not in added)
@@ -95,7 +95,7 @@ def _explain_added(
 def _find_left_out(
     with_old: BaseResult | None, changed: tuple[Change, ...], trial: CheckRun
 ) -> tuple[Finding, ...]:
-    """The tests of the proposal that would pass, and that do not run since a change."""
+    """Return findings on tests that pass without a change but no longer run with it."""
     if with_old is None or trial.results is None:
         return ()
     skipped = TestOutcome.SKIPPED
@@ -147,7 +147,7 @@ def _is_new(change: Change, context: GateContext) -> bool:
 
 
 def _started_files(check: Check, context: GateContext) -> frozenset[str]:
-    """The files that say what a gate runs since it starts them: its script, or one behind it.
+    """Return the files that define what a gate runs: its script and those that it starts.
 
     Of test files that a script starts it is asked test by test what became of them.
     """
@@ -159,7 +159,7 @@ def _started_files(check: Check, context: GateContext) -> frozenset[str]:
 def _says_what_runs(
     change: Change, check: Check, started: frozenset[str], context: GateContext
 ) -> bool:
-    """Whether a change alters a file of the base that this gate may read to know what to run."""
+    """Return whether a change alters an existing file that defines what this gate runs."""
     if change.path in started:
         return context.before(change.path) is not None
     name = change.path.rpartition("/")[2]
@@ -176,7 +176,7 @@ def _says_what_runs(
 
 
 def _scripts(content: bytes) -> object:
-    """What package.json says to the tools; the bytes where it cannot be read."""
+    """Return the parts of package.json that tools use; the bytes if it cannot be parsed."""
     try:
         table = parse_json(content)
     except ValueError:
@@ -187,9 +187,9 @@ def _scripts(content: bytes) -> object:
 
 
 def _tools(content: bytes) -> object:
-    """The tool tables of pyproject.toml; the bytes where it cannot be read."""
+    """Return the tool tables of pyproject.toml; the raw bytes if it is invalid."""
     try:
-        # The table for what is no packaging (PEP 518): a new version or dependency changes no
+        # Only the table for non-packaging tools (PEP 518): a new version or dependency changes no
         # gate.
         return parse_toml(content.decode(), bounded=False).get("tool")
     except ValueError:
@@ -205,11 +205,11 @@ _READS = {
     "mypy": regex(r"\.pyi?\Z|\.toml\Z|(?:\A|/)(?:\.?mypy\.ini|setup\.cfg|py\.typed)\Z"),
     "go": regex(r"\.(?:go|s|c|h|cc|cpp|mod|sum|work|tmpl|gohtml|json)\Z|/testdata/|embed"),
 }
-"""What programs of default gates read; of others nobody knows."""
+"""Files that the programs of default gates read; unknown for other gates."""
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
-    """The project's gates for this type of task, then the task's own, which win by name.
+    """Return the project's gates for the task's type and its own, which win by name.
 
     A milestone runs nothing: it is what it depends on.
     """
@@ -249,7 +249,7 @@ def prove(check: Check, context: GateContext) -> Proved:
     paths = [change.path for change in context.changes if change.content is not None]
     if FILES in check.command and not paths:
         return _make_skipped_proof(check, "the task wrote no file to check")
-    # A file that is named like an option must not become one.
+    # A file name that looks like an option must not become one.
     named = shlex.join(f"./{path}" if path.startswith("-") else path for path in paths)
     check = replace(check, command=check.command.replace(FILES, named))
     same = find_same_contract(check, context)
@@ -272,7 +272,7 @@ def prove(check: Check, context: GateContext) -> Proved:
 
 
 def _explain_skip(check: Check, context: GateContext) -> str:
-    """Why a gate that nobody configured need not run for a change; empty where it has to.
+    """Return why a detected gate need not run for a change; empty if it must.
 
     Never where it is all that proves the task, and never for a task that changes nothing.
     """
@@ -292,7 +292,7 @@ def _explain_skip(check: Check, context: GateContext) -> str:
 
 
 def _waits_for_batch(check: Check, context: GateContext) -> bool:
-    """Whether a gate runs later, on the merged tree of all tasks that land together.
+    """Return whether a gate runs later, on the merged tree of all tasks that land together.
 
     Only a whole test suite of the project. A result that could not stand for other tasks, and a
     change of what the suite runs, wait for nobody.
@@ -310,7 +310,7 @@ def _waits_for_batch(check: Check, context: GateContext) -> bool:
 
 
 def _is_suite_of_project(check: Check, context: GateContext) -> bool:
-    """Whether a gate is the project's, the same for all tasks, and a whole test suite."""
+    """Return whether a gate is a whole test suite of the project, the same for all tasks."""
     task, own = context.task, {gate.name for gate in context.task.gates}
     gates = (gate for gate in context.settings.gates_for(task.type) if gate.name not in own)
     plain = {f"gate:{gate.name}" for gate in gates if FILES not in gate.command}
@@ -318,13 +318,13 @@ def _is_suite_of_project(check: Check, context: GateContext) -> bool:
 
 
 def _make_skipped_proof(check: Check, why: str) -> Proved:
-    """A gate that is left out; it shows nothing, and says so."""
+    """Return the result of a skipped gate, with the reason in its proof."""
     return Proved(make_proof(check, Verdict.SKIPPED, f"{UNREAD}{why}"))
 
 
 def _nothing_to_check(trial: CheckRun, context: GateContext) -> bool:
-    """Whether a gate that nobody configured failed for want of anything to look at."""
-    # Only of all that it printed: the end of more could look just like "nothing to check".
+    """Return whether a default gate failed only because it found no files to check."""
+    # Only with complete output: the end of a longer one could look just like "nothing to check".
     ran, check = trial.ran, trial.check
     whole = ran.tail if ran.size == len(ran.tail.encode()) else ""
     task, settings = context.task, context.settings
@@ -334,7 +334,7 @@ def _nothing_to_check(trial: CheckRun, context: GateContext) -> bool:
 
 
 def _why_not(check: Check, context: GateContext) -> str:
-    """How a gate could pass over a failure, where it does not say that it is a shell line."""
+    """Return how a gate could ignore a failure, unless it is declared as a shell line."""
     specs = (*context.settings.gates_for(context.task.type), *context.task.gates)
     written = {f"gate:{gate.name}": gate.command for gate in specs}
     if check.kind != "gate" or written.get(check.id, "").startswith(_SHELL):
@@ -346,6 +346,6 @@ def _why_not(check: Check, context: GateContext) -> str:
 
 
 def make_refused_proof(check: Check, why: str, hint: str) -> Proved:
-    """A check that is not run: it would say less than it seems to."""
+    """Return a failed result for a check that did not run because it would be misleading."""
     finding = Finding(check=check.id, message=f"`{redact(check.command)}` {why}", hint=hint)
     return Proved(make_proof(check, Verdict.FAIL, "not run", code=NOT_RUN), (finding,))

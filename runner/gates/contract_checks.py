@@ -1,4 +1,4 @@
-"""API and data contracts as checks: which there are for a task, and the run of one.
+"""API and data contracts as checks: list those of a task, and run one.
 
 A contract of another task is held against a change of what lies under it.
 """
@@ -41,7 +41,7 @@ else:
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
-    """The contracts of a task, in its own order; what a person reads of each is its entry."""
+    """Return the checks for a task's contracts, in order."""
     return tuple(check for check, _ in _number_checks(task, settings))
 
 
@@ -130,7 +130,7 @@ def _find_breaks(check: Check, contract: Contract, context: GateContext) -> tupl
 
 
 def _make_refused_proof(check: Check, refused: Refused) -> Proved:
-    """Nothing ran: the proof says so, and the finding why."""
+    """Create the failed proof of a contract that could not run, with a finding that says why."""
     output = refused.message.encode()
     proof = make_proof(check, Verdict.FAIL, "it did not run", code=NOT_RUN, output=output)
     problem = refused.message.removeprefix(f"{refused.path} ") if refused.path else refused.message
@@ -163,11 +163,11 @@ def prove_for_other_task(check: Check, task: Task, context: GateContext) -> Prov
 
 
 def _excuse_known_failures(check: Check, proved: Proved, context: GateContext) -> Proved:
-    """The same, excused where every part of it failed on the tree before the change."""
+    """Return the result, excused if the contract failed in the base with equal findings."""
     if context.settings.proof.strict or context.on_base is None or not context.changes:
         return proved
     with context.on_base(()):
-        # Without a tree: under the name of the proposal nothing of the base may be remembered.
+        # Without a tree: results of the base must not be stored under the proposal's name.
         before = prove(check, replace(context, changes=(), on_base=None, tree=""))
     if _refusals(proved) - _refusals(before):
         return proved

@@ -33,13 +33,13 @@ else:
 
 _PYTEST_ID = regex(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-]+$")
 _NEVER_ELSE = regex(r"\b(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b")
-"""Why a test file cannot be collected, whenever that is tried."""
+"""Reasons for which a test file can never be collected."""
 _SHOWN = 3
 _NOT_COUNTED = "a test fails under coverage measurement"
 
 
 def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
-    """The test contracts of a task, in its own order."""
+    """Return the checks for the task's test contracts, in order."""
     if not task.test_contracts:
         return ()
     limits = command_limits(task, settings)
@@ -59,7 +59,7 @@ def checks(task: Task, settings: Settings) -> tuple[Check, ...]:
 
 
 def as_command(line: str) -> str:
-    """A test contract's command; a bare pytest path or node id stands for pytest on it."""
+    """Return a test contract's command; a bare pytest path or node ID becomes a pytest call."""
     return f"python -m pytest -q {line}" if _PYTEST_ID.match(line) else line
 
 
@@ -81,11 +81,11 @@ def prove(check: Check, context: GateContext, ended: CheckRun | None = None) -> 
 
 
 def _find_scripts(first: CheckRun, context: GateContext) -> tuple[Finding, ...]:
-    """What the scripts behind a contract of the task itself pass over, or are no longer."""
+    """Return findings on scripts of a task's contract: ignored failures and changed targets."""
     check = first.check
     if check.task:
         return ()
-    # Where each test was reported, a failure counts whatever a script made of it.
+    # If every test was reported, a failure counts regardless of the script's exit code.
     untold = first.passed and not (first.results or first.proof.counts)
     lenient = lenient_scripts.findings(check, context) if untold else ()
     changed = script_targets.findings(check, context) if context.changes else ()
@@ -93,7 +93,7 @@ def _find_scripts(first: CheckRun, context: GateContext) -> tuple[Finding, ...]:
 
 
 def _fit_coverage(check: Check, context: GateContext) -> Fitted:
-    """The command with its lines counted; what an earlier run counted is forgotten."""
+    """Return the command with coverage enabled; earlier measurements are removed."""
     return coverage.fit(check, context, Fitted(check.command, {}))
 
 
@@ -105,7 +105,7 @@ def _make_proved(first: CheckRun, context: GateContext) -> Proved:
         return Proved(_with_notes(first), first.notes())
     if (_may_be_chance(first) or _was_slowed(first, context)) and not context.cancelled.is_set():
         once_more = replace(first.check, id=f"{first.check.id}-again")
-        # As it stands: a limit of time may not hold while lines are counted.
+        # Unmodified: a time limit may not hold while lines are counted.
         again = try_check(once_more, context)
         if again.passed:
             return _count_again(first, again, context)
@@ -115,9 +115,9 @@ def _make_proved(first: CheckRun, context: GateContext) -> Proved:
 
 
 def _count_again(first: CheckRun, plain: CheckRun, context: GateContext) -> Proved:
-    """Once more with its lines counted: by chance it failed, or since they are counted."""
+    """Run a contract again with coverage, to tell flaky tests from measurement failures."""
     fitted = _fit_coverage(first.check, context)
-    # Nothing counts its lines, so a third run would only be the second once more.
+    # No tool counts its lines, so a third run would only repeat the second.
     if fitted.line == first.check.command and not fitted.variables:
         context.ran[first.check.id] = plain
         return _flaky(first, plain)
@@ -138,13 +138,13 @@ def _count_again(first: CheckRun, plain: CheckRun, context: GateContext) -> Prov
 
 
 def _was_slowed(trial: CheckRun, context: GateContext) -> bool:
-    """Whether its time was over while `sys.settrace` traced it, which takes several times that."""
+    """Return whether a check timed out while `sys.settrace` slowed it down."""
     late = trial.ran.ended in (Ended.IDLE, Ended.HARD)
     return late and measurements.is_traced_slowly(context.place, trial.check.id)
 
 
 def _may_be_chance(trial: CheckRun) -> bool:
-    """Whether running it once more could end otherwise, as far as that is known."""
+    """Return whether a failed check could pass when it runs again."""
     if trial.ran.ended is not Ended.EXITED or trial.ran_no_test:
         return False
     certain = all(
@@ -155,7 +155,7 @@ def _may_be_chance(trial: CheckRun) -> bool:
 
 
 def _with_notes(trial: CheckRun) -> Proof:
-    """The proof, saying which tests its command selects, and of which failures its output tells.
+    """Return the proof with a note on selected tests and failures printed in the output.
 
     The one is the plan's to choose, the other the program's; whoever reads it should know.
     """
@@ -167,7 +167,7 @@ def _with_notes(trial: CheckRun) -> Proof:
 
 
 def _report_repeat(trial: CheckRun) -> Proved:
-    """The command itself ran again what failed, and that passed."""
+    """Return a flaky result for a command that passed only after it repeated failed tests."""
     finding = _make_flaky(trial.check.id, trial.flaky)
     proof = replace(trial.proof, verdict=Verdict.FLAKY, note=finding.message)
     return Proved(proof, (finding, *trial.notes()))
@@ -184,7 +184,7 @@ def _list_names(names: Sequence[str]) -> str:
 
 
 def _flaky(first: CheckRun, again: CheckRun) -> Proved:
-    """Neither a pass nor a failure: what failed once is named."""
+    """Return a flaky result that names the tests which failed once."""
     (failure, *_) = first.findings()
     names = [test.id for test in first.failing]
     finding = _make_flaky(first.check.id, names, failure.detail)

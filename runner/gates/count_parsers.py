@@ -1,4 +1,4 @@
-"""What test tools say of how many tests they ran, read from their last lines."""
+"""Parse the number of tests from the last lines of a test tool's output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNITTEST_COUNTS = regex(
     r"\b(expected failures|unexpected successes|failures|errors|skipped)=(\d+)"
 )
 _UNITTEST_WORDS = {"expected failures": "xfailed", "unexpected successes": "failures"}
-"""What unittest says otherwise than the rest: the second fails a run (`unittest/result.py`)."""
+"""unittest's own words for outcomes: the second fails a run (`unittest/result.py`)."""
 _TAP_COUNT = regex(r"^(?:#|\u2139) (pass|fail|skipped) +(\d+)$", re.MULTILINE)
 _GO_PACKAGE = regex(r"^(ok|FAIL|\?) +\t?\S+[\t ]+(\[no test files\]|\S.*)$", re.MULTILINE)
 _GO_TEST = regex(r"^--- (PASS|FAIL|SKIP): ", re.MULTILINE)
@@ -39,7 +39,7 @@ CLOSING = 3
 
 
 def read_counts(output: str) -> tuple[tuple[str, int], ...]:
-    """The counts a test tool printed, such as `(("passed", 3),)`; empty where none are known.
+    """Parse the test counts in a tool's output, such as `(("passed", 3),)`; empty if unknown.
 
     Knows the closing lines of pytest, unittest, node's test runner (TAP and spec), cargo test, go
     test, vitest, jest, mocha and tape.
@@ -52,11 +52,11 @@ def read_counts(output: str) -> tuple[tuple[str, int], ...]:
 
 
 _MOST = 10**12
-"""More tests than anybody has; the sum of what a whole log says of them fits the journal."""
+"""More tests than any project has; the sum of a whole log still fits the journal."""
 
 
 def _count_words(pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """The counts of words; what no tool counts to is no count."""
+    """Return the counts by word; ignore numbers above the limit."""
     return {word: count for word, number in pairs if 0 <= (count := read_number(number)) <= _MOST}
 
 
@@ -77,7 +77,7 @@ def _count_unittest(output: str) -> dict[str, int] | None:
     ran = _UNITTEST_COUNT.findall(output)
     if not ran:
         return None
-    # Of the end alone: a test may print `errors=2` itself.
+    # Only the end of the output: a test may print `errors=2` itself.
     pairs = _UNITTEST_COUNTS.findall(output[-400:])
     others: dict[str, int] = {}
     for word, number in _count_words(pairs).items():
@@ -103,7 +103,7 @@ def _count_cargo(output: str) -> dict[str, int] | None:
 
 
 def _count_go(output: str) -> dict[str, int] | None:
-    """Without `-v` go names no passing test: only that there was none is sure."""
+    """Count go tests; without `-v` only the absence of tests is certain."""
     packages = _GO_PACKAGE.findall(output)
     if not packages:
         return None
@@ -139,7 +139,7 @@ _READERS = (_pytest, _count_unittest, _tap, _count_cargo, _count_go, _vitest, _j
 
 
 def ran_no_test(counts: tuple[tuple[str, int], ...]) -> bool:
-    """Whether a tool reported that it ran not a single test that can tell right from wrong.
+    """Return whether a tool reported that it ran no test, or only ones expected to fail.
 
     A test that is expected to fail tells nothing.
     """

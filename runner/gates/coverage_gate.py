@@ -1,4 +1,4 @@
-"""Whether a task's own test contracts run enough of the task's own lines.
+"""Check that a task's test contracts run enough of the task's own lines.
 
 Tests of a proof that ran nothing of its task are worth to it what a command is.
 """
@@ -44,7 +44,7 @@ def weigh_proofs(
     written: Iterable[str],
     unshown: Collection[str] = (),
 ) -> tuple[Proof, ...]:
-    """The proofs, each test that has nothing to do with the task's own files as a command.
+    """Return the proofs, downgraded if a test does not run the task's own files.
 
     Those that are `unshown`, of which nothing showed that they can fail, are worth nothing.
     What ran is known by what was `observed`, or by a path that the command names. Where nothing
@@ -82,7 +82,7 @@ def _is_own(path: str, own: Iterable[str]) -> bool:
 
 
 def _names(command: str, own: Iterable[str]) -> bool:
-    """Whether a command names one of these files, the module it is, or a folder it lies in."""
+    """Return whether a command names one of these files, its module or a parent folder."""
     words = {word.partition("::")[0].strip("./") for word in _WORD.findall(command)}
     for path in own:
         modules = splitext(path)[0].replace("/", ".")
@@ -105,7 +105,7 @@ _HINT = "add tests for these lines to the task's test contracts, or remove dead 
 
 
 def prove(check: Check, context: GateContext) -> Proved:
-    """Weigh what the test contracts left; a task whose tests failed hears of those alone."""
+    """Check the measured coverage of a task's own lines; skipped if its tests failed."""
     if _tests_failed(context) or not context.task.test_contracts:
         return Proved(None)
     start = effects.monotonic()
@@ -134,7 +134,7 @@ def _tests_failed(context: GateContext) -> bool:
 
 
 def threshold_of(task: Task, settings: Settings) -> float:
-    """The percent that is asked of a task."""
+    """Return the required coverage of a task in percent."""
     return settings.proof.coverage if task.coverage is None else task.coverage
 
 
@@ -199,7 +199,7 @@ def _proof(
     findings: tuple[Finding, ...],
     seconds: float,
 ) -> Proof | None:
-    """What is kept; None for a task without executable lines."""
+    """Create the coverage proof; None for a task without executable lines."""
     if coverage is None and not findings:
         return None
     left = [f"{one.path} {one.shown}" for one in weight.files if one.left_out]

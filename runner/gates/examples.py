@@ -1,4 +1,4 @@
-"""Examples that a plan gives in a block ```` ```python examples ````, run on the proposed code.
+"""Run the examples that a plan gives in ```` ```python examples ```` blocks.
 
 A family of the registry. The blocks of a task are one doctest session in the sandbox of its proof.
 An example that gives a different result refuses; one that states no answer is not checked.
@@ -30,7 +30,7 @@ _SHOWN = 120
 
 
 class _Row(NamedTuple):
-    """How one example ended."""
+    """The result of one example."""
 
     line: int
     word: str
@@ -101,4 +101,4 @@ def _not_run(check: Check, why: str) -> Finding:
 
 
 def _ignore_line(_line: str) -> None:
-    """The output of the examples is compared, and not shown."""
+    """Ignore a line of output, since examples are compared and not shown."""

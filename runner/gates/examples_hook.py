@@ -1,4 +1,4 @@
-"""Runs the examples of a plan and writes down how each ended; started by the project's own Python.
+"""Run a plan's examples on the project's Python, and write each result.
 
 Usage: `examples_hook.py EXAMPLES ANSWERS`, in the folder of the project. It runs in any Python
 that the project uses, so it imports the standard library alone.
@@ -26,18 +26,18 @@ class _Runner(doctest.DocTestRunner):
         """Print nothing."""
 
     def report_success(self, _out: Any, _test: Any, example: doctest.Example, _got: str) -> None:
-        """Keep one that holds; a statement without an answer only prepares others."""
+        """Record a passed example; a statement without expected output is not recorded."""
         if example.want or example.exc_msg is not None:
             self._keep(example, "passed", "")
 
     def report_failure(self, _out: Any, _test: Any, example: doctest.Example, got: str) -> None:
-        """Keep one with another answer than the plan states, or of which it states none."""
+        """Record an unexpected output as failed, or as not checked if none was expected."""
         self._keep(example, "failed" if example.want else "not checked", got)
 
     def report_unexpected_exception(
         self, _out: Any, _test: Any, example: doctest.Example, exc_info: Any
     ) -> None:
-        """Keep one that raised what the plan does not name."""
+        """Record an example that raised an unexpected exception as failed."""
         self._keep(example, "failed", f"{exc_info[0].__name__}: {exc_info[1]}")
 
     def _keep(self, example: doctest.Example, word: str, got: str) -> None:

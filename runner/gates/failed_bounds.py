@@ -1,4 +1,4 @@
-"""Which bound of the sandbox, or of the limits, a failed command ran into, by what it printed."""
+"""Find the sandbox rule or limit that a failed command hit, from its output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ else:
     other_trees = lazy_module("runner.process.other_trees")
 
 _KILLED, _TOO_LARGE = 128 + 9, 128 + 25
-"""Ends of a process by SIGKILL and by SIGXFSZ."""
+"""Exit by SIGKILL and by SIGXFSZ."""
 
 
 def _hides_nothing(_path: str) -> bool:
@@ -36,27 +36,27 @@ def _hides_nothing(_path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CommandBounds:
-    """What held a command while it ran."""
+    """The limits that applied to a command while it ran."""
 
     command: str = ""
-    """What ran: it may fail at a path that it names without a word, as `test -f` does."""
+    """Command that ran: it may silently fail at a path that it names, as `test -f` does."""
     network: Network = Network.NO
     asked: Network = Network.NO
-    """What was asked for it: more than `network` where the person's settings hold it back."""
+    """Requested network access: more than `network` if the user's settings limit it."""
     gate: str = ""
-    """The gate's name; empty for what is none."""
+    """Name of the gate; empty for other checks."""
     enclosed: bool = False
-    """Whether a sandbox did; the limits hold without one, too."""
+    """Whether it ran in a sandbox; limits also apply without one."""
     home: str = ""
     own: tuple[str, ...] = ()
-    """The folders it works in, where nothing is hidden from it."""
+    """Its working folders, in which nothing is hidden from it."""
     others: tuple[str, ...] = ()
     """Work trees of other repositories, which are hidden from it."""
     memory: int | None = None
     processes: int | None = None
     file_size: int | None = None
     hides: Callable[[str], bool] = _hides_nothing
-    """Whether the machine has this path, and the sandbox something else in its place."""
+    """Whether this path exists, but the sandbox shows something else in its place."""
 
 
 def add_place(
@@ -85,9 +85,9 @@ def add_place(
 
 
 def find_met_bound(tail: str, code: int, bounds: CommandBounds) -> str:
-    """What held the command, and the one line that loosens it; empty where nothing shows that."""
-    # The kernel stops by SIGKILL what outgrows its cgroup, by SIGXFSZ what writes a file beyond its
-    # limit (setrlimit(2)); without a bound neither says so much.
+    """Return the limit that the command hit and how to raise it; empty if the output shows none."""
+    # The kernel kills a process that exceeds its cgroup by SIGKILL, and one that exceeds the file
+    # size by SIGXFSZ (setrlimit(2)); without a limit neither is conclusive.
     if code == _KILLED and (hint := _memory(bounds)):
         return hint
     if code == _TOO_LARGE and (hint := _file_size(bounds)):
@@ -149,7 +149,7 @@ def _room(_bounds: CommandBounds) -> str:
 
 
 def _paths(tail: str, bounds: CommandBounds) -> str:
-    """Words for a path that the sandbox keeps to itself; nothing for the project's own."""
+    """Return a hint on a path that the sandbox hides, or an empty string."""
     output = f"{tail}\n{bounds.command}"
     for other in bounds.others:
         if re.search(rf"(?<![\w/.-]){re.escape(other)}(?![\w.-])", output):
@@ -175,7 +175,7 @@ def _paths(tail: str, bounds: CommandBounds) -> str:
 
 
 def _find_denied_paths(tail: str, home: str) -> Iterator[tuple[str, str]]:
-    """Paths that could not be opened: whether that was `denied`, and each as a whole path."""
+    """Yield the paths that could not be opened, and whether access was `denied`."""
     for line in tail.splitlines():
         if kind := _UNOPENED.search(line):
             for path in _paths_in(line, home):
@@ -193,10 +193,10 @@ def _is_below(path: str, folder: str) -> bool:
 
 _SHARED = ("/tmp", "/var/tmp")  # noqa: S108 - only named
 _NAMED = "named"
-"""Of a path that the command names and its output does not."""
+"""For a path in the command but not in its output."""
 _UNOPENED = regex(
     r"(?P<denied>[Pp]ermission denied|[Oo]peration not permitted|EACCES|EPERM)"
-    # As libc, shells, Go, Node and others say it.
+    # As libc, shells, Go, Node and others word it.
     r"|(?P<missing>[Nn]o such file or directory|ENOENT|not found|does not exist|[Cc]annot find"
     r"|MODULE_NOT_FOUND)"
 )

@@ -1,4 +1,4 @@
-"""Frozen tests: a test that has landed may not be deleted, nor hooks change how tests end.
+"""Frozen tests: refuse deleted tests, and new hooks that change results.
 
 A family of the registry; it runs no command. Skipped, deselected and failing tests of the base are
 found by their ids (`base_tests`). New tests that assert nothing are a warning.
@@ -31,7 +31,7 @@ else:
     meant_tests = lazy_module("runner.gates.meant_tests")
 
 ASKED = "keep it passing, or name the part of the plan that requires this"
-"""The hint of a question, for whoever may still repair it."""
+"""Hint of a question to those who can still repair it."""
 _STAYS = "landed tests must not change: restore it, or list {path} exactly in a task"
 _UNREAD = "landed tests must not change: restore it, or review it yourself: --review prompt"
 _LISTED = "the task lists {path} exactly, so this only warns: check that it is intended"
@@ -40,14 +40,14 @@ _IDLE = "assert the code's behaviour: the test must be able to fail"
 
 
 def integrity_proof(note: str, count: int) -> Proof:
-    """What stays of expectations that were changed on purpose: named wherever proofs are shown."""
+    """Create the proof of intentionally changed expectations, which is shown with all proofs."""
     check = Check(id=INTEGRITY, kind=INTEGRITY, command="", limits=Limits())
     output = note.encode("utf-8", "surrogateescape")
     return make_proof(check, Verdict.PASS, note, output=output, counts=(("changed", count),))
 
 
 def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape
-    """What the proposal takes away from tests, and what its new tests lack.
+    """Find removed or weakened tests in the proposal, and faults of its new tests.
 
     A listing excuses a test that says less only where a person wrote it or will have seen it.
     """
@@ -66,7 +66,7 @@ def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a fam
 
 
 def _meaning(context: GateContext) -> Callable[[str, str], str]:
-    """What of the plan asks for the deletion of a test; read at the first that is gone."""
+    """Return a lookup of the plan's requests to delete a test; it reads the plan when called."""
 
     @cache
     def known() -> meant_tests.Meaning:
@@ -76,7 +76,7 @@ def _meaning(context: GateContext) -> Callable[[str, str], str]:
 
 
 def is_excused(path: str, task: Task) -> bool:
-    """Whether a task lists this very file, not a glob, in its Output files."""
+    """Return whether a task's outputs list this exact file."""
     return path in {output.removeprefix("./") for output in task.outputs}
 
 
@@ -128,7 +128,7 @@ def _find_weak(change: Change, old: bytes | None, new: bytes) -> Iterator[Findin
 def _find_deleted(
     change: Change, old: bytes, kept: frozenset[str], meant: Callable[[str, str], str]
 ) -> Iterator[tuple[int, str, str]]:
-    """Line, message and excuse of each test that is gone; of a script without tests, the file's."""
+    """Yield line, message and excuse of each removed test, or of a script without tests."""
     named = _tests(change.path, old)
     if not named and change.content is None:
         message = f"{change.path} is gone"
@@ -163,7 +163,7 @@ def _find_idle(change: Change, old: bytes | None) -> Iterator[str]:
 
 
 def _tests(path: str, content: bytes | None) -> tuple[NamedTest, ...]:
-    """The tests of a file; none where its language is not read."""
+    """Return the tests in a file; empty for unsupported languages."""
     return find_tests(path, content) or ()
 
 
@@ -191,7 +191,7 @@ class Weakness(NamedTuple):
     line: int
     message: str
     grave: bool = True
-    """Whether it refuses; else it is a warning."""
+    """Whether it rejects the change; else it is a warning."""
 
 
 def find_added_hooks(old: bytes | None, new: bytes) -> Iterator[Weakness]:
@@ -210,7 +210,7 @@ def find_added_hooks(old: bytes | None, new: bytes) -> Iterator[Weakness]:
 
 
 def _find_tampering(source: str) -> list[tuple[str, int, bool]]:
-    """Hooks of pytest and exits: their code, line, and whether they touch what counts."""
+    """Return pytest hooks and exits with their code, their line and whether they affect results."""
     tree = python_tree(source)
     if tree is None:
         return []
@@ -230,14 +230,14 @@ def _find_tampering(source: str) -> list[tuple[str, int, bool]]:
 
 
 def _breaks(node: ast.Call | ast.Assign) -> bool:
-    """Whether tests are left out or assertions made silent by a call or an assignment."""
+    """Return whether a call or assignment skips tests or silences assertions."""
     if isinstance(node, ast.Call):
         return _resets(node)
     return _ignores(node) or _replaces_assertion(node)
 
 
 def _ends(node: ast.Call) -> bool:
-    """Whether a call ends the interpreter as if all were well."""
+    """Return whether a call exits the interpreter successfully."""
     return name_of(node) in ("os._exit", "_exit", "sys.exit") and _is_success(node)
 
 
@@ -246,7 +246,7 @@ def _ignores(node: ast.Assign) -> bool:
 
 
 def _replaces_assertion(node: ast.Assign) -> bool:
-    """Whether an assertion of the test tool itself becomes something else."""
+    """Return whether an assignment replaces an assertion of the test framework."""
     return any(
         isinstance(target, ast.Attribute) and _ASSERTIONS.search(name_of(target))
         for target in node.targets
@@ -254,7 +254,7 @@ def _replaces_assertion(node: ast.Assign) -> bool:
 
 
 def _resets(node: ast.Call) -> bool:
-    """Whether something of unittest's `TestCase` itself is set, under whichever name."""
+    """Return whether a call patches unittest's `TestCase`."""
     sets = name_of(node).rpartition(".")[2] in ("setattr", "object")  # mock.patch.object, too
     return sets and bool(node.args) and name_of(node.args[0]).endswith("unittest.TestCase")
 

@@ -1,4 +1,4 @@
-"""Results per test, read from a JUnit XML file that whatever ran may have written or forged.
+"""Read results per test from a JUnit XML file that the tested code may have forged.
 
 The shape is the one of pytest (`xunit1` and `xunit2`), node's `junit` reporter and vitest's: a
 `testcase` with `failure`, `error` or `skipped` in it, inside of `testsuite`s. The parser is expat,
@@ -26,23 +26,23 @@ else:
     expat = lazy_module("xml.parsers.expat")
 
 FAILED_WORDS = ("failed", "failures", "error", "errors")
-"""Under which tools count what failed."""
+"""Keys under which tools count failures."""
 LARGEST = 32 * 1024 * 1024
-"""Bytes of a file that is read; a larger one counts as damaged."""
+"""Maximum bytes of a file; a larger one counts as damaged."""
 _MOST_TESTS = 200_000
 _DEEPEST = 64
 SCRIPT = regex(r"\.[cm]?[jt]sx?\Z")
-"""The end of a file's name that Node runs."""
+"""Suffix of files that Node runs."""
 _PYTEST_UNLOADED = frozenset({"collection failure", "internal error"})
-"""What pytest's JUnit says of a file that it could not collect, or that ended it (`LogXML`)."""
+"""pytest's JUnit message for a file that it could not collect, or that ended it (`LogXML`)."""
 _UNITTEST_LOADER = "unittest.loader._FailedTest."
-"""The test that unittest puts in the place of a module that it could not import."""
+"""Test that unittest inserts for a module that it could not import."""
 _MESSAGE = 4000
-"""Letters of a failure's text that are kept."""
+"""Characters of a failure's text that are kept."""
 
 
 class TestOutcome(StrEnum):
-    """How one test ended."""
+    """The result of one test."""
 
     __test__ = False
 
@@ -51,7 +51,7 @@ class TestOutcome(StrEnum):
     ERROR = "error"
     SKIPPED = "skipped"
     XFAILED = "xfailed"
-    """It failed, and says of itself that it must."""
+    """It failed as it declares that it must."""
 
 
 _GRAVEST = (
@@ -77,9 +77,9 @@ class TestResult:
     message: str = ""
     seconds: float = 0.0
     file: str = ""
-    """The file it stands in, where the tool says so."""
+    """File of the test, if the tool reports it."""
     unloaded: bool = False
-    """Whether this is a file that could not be loaded: no test of it ran."""
+    """Whether this is a file that could not be loaded: none of its tests ran."""
 
     @property
     def bad(self) -> bool:
@@ -106,7 +106,7 @@ class TestResults:
         return tuple(test for test in self.tests if test.outcome is TestOutcome.PASSED)
 
     def counts(self) -> dict[str, int]:
-        """`{"passed": 3, "failed": 1}`; only `passed` is named where it is none."""
+        """Return counts such as `{"passed": 3, "failed": 1}`; `passed` is included even if 0."""
         found = Counter(test.outcome for test in self.tests)
         words = {_COUNTED.get(kind, str(kind)): found[kind] for kind in TestOutcome if found[kind]}
         return {"passed": 0} | words
@@ -119,17 +119,17 @@ class Reports:
     results: TestResults | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     flaky: tuple[str, ...] = ()
-    """What failed and then passed when it ran again."""
+    """Tests that failed and then passed in a retry."""
     unnamed: bool = False
-    """Whether a tool that can name its tests was not asked to."""
+    """Whether a tool that can name its tests was not configured to."""
     unfinished: tuple[str, ...] = ()
-    """Test programs that ended before they reported how."""
+    """Test programs that ended before they reported their result."""
     ran_none: bool = False
-    """Whether test programs ran, and none of them ran a test."""
+    """Whether test programs ran, but none of them ran a test."""
 
     @property
     def failed(self) -> int:
-        """How many tests failed."""
+        """Number of failed tests."""
         return sum(self.counts.get(word, 0) for word in FAILED_WORDS)
 
     def __bool__(self) -> bool:
@@ -137,13 +137,13 @@ class Reports:
 
 
 def read_results(path: Path) -> TestResults | None:
-    """What a JUnit file says; None where there is none, or none that can be believed."""
+    """Read a JUnit file; None if it is missing or invalid."""
     content = _content(path)
     return parse_results(content) if content else None
 
 
 def _content(path: Path) -> bytes | None:
-    """The bytes of a regular file of bearable size; no link is followed, no pipe waited for."""
+    """Read a regular file up to the size limit without following links; return None if unfit."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -153,13 +153,13 @@ def _content(path: Path) -> bytes | None:
         os.close(descriptor)
         return None
     with os.fdopen(descriptor, "rb") as file:
-        # Bounded once more: what still runs may have made it longer since it was asked.
+        # Limited again: a process still running may have extended it since its size was read.
         content = file.read(LARGEST + 1)
     return content if len(content) <= LARGEST else None
 
 
 def parse_results(content: bytes) -> TestResults | None:
-    """The results in a JUnit document; None for one that is damaged or declares entities."""
+    """Parse a JUnit document; return None if it is damaged or declares entities."""
     reading = _Reading()
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -184,7 +184,7 @@ def _refuse(*_declared: object) -> None:
 
 
 class _Reading:
-    """What is known while the document goes by."""
+    """The parser's state while it reads the document."""
 
     def __init__(self) -> None:
         self.tests: dict[str, TestResult] = {}
@@ -198,7 +198,7 @@ class _Reading:
         self._text: list[str] = []
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Handle the start of an element."""
         self._open.append(name)
         if len(self._open) > _DEEPEST or len(self.tests) > _MOST_TESTS:
             raise _RefusedError
@@ -224,20 +224,20 @@ class _Reading:
         outcome = {"failure": TestOutcome.FAILED, "error": TestOutcome.ERROR}.get(
             name, TestOutcome.XFAILED if expected else TestOutcome.SKIPPED
         )
-        # node: what is still to be done may fail
+        # node: a todo test may fail
         self._outcome = (
             TestOutcome.XFAILED if self._todo else max(self._outcome, outcome, key=_rank)
         )
         self._message = self._message or attributes.get("message", "")[:_MESSAGE]
 
     def text(self, content: str) -> None:
-        """Text inside of an element."""
+        """Handle text inside an element."""
         inside = self._open and self._open[-1] in ("failure", "error")
         if inside and sum(map(len, self._text)) < _MESSAGE:
             self._text.append(content[:_MESSAGE])
 
     def end(self, name: str) -> None:
-        """An element ends."""
+        """Handle the end of an element."""
         self._open.pop()
         if name == "testsuite" and self._suites:
             self._suites.pop()
@@ -263,7 +263,7 @@ class _Reading:
 
 
 def _is_file_itself(case: Mapping[str, str]) -> bool:
-    """Whether node calls a file in which no test is a test that passed (`node --test`)."""
+    """Return whether a case is only a file without tests (`node --test`)."""
     name, file = case.get("name", ""), case.get("file", "")
     if case.get("classname") != "test" or not SCRIPT.search(name):
         return False
@@ -271,14 +271,14 @@ def _is_file_itself(case: Mapping[str, str]) -> bool:
 
 
 def _rank(outcome: TestOutcome, *, again: bool = False) -> int:
-    """How much an outcome says; inside of one test case `passed` says nothing yet."""
+    """Return the rank of an outcome; inside one test case `passed` ranks lowest."""
     if outcome is TestOutcome.PASSED and not again:
         return -1
     return _GRAVEST.index(outcome)
 
 
 def _format_message(message: str, text: str) -> str:
-    """The message, and the text below it where that says more."""
+    """Return the message with the text below it, or only the text if it includes the message."""
     first = message.splitlines()[0] if message else ""
     return text if not first or first in text else f"{message}\n{text}".strip()
 
@@ -287,8 +287,8 @@ def _id(case: Mapping[str, str], suites: list[str]) -> str:
     if own := case.get("runner-id", ""):
         return own
     name, classes, file = case.get("name", ""), case.get("classname", ""), case.get("file", "")
-    # pytest's xunit1 has the file, and as classname the dotted module with its classes: the node
-    # id is put together again.
+    # pytest's xunit1 has the file, and as classname the dotted module with its classes: rebuild the
+    # node ID from them.
     if file.endswith(".py"):
         module = file.removesuffix(".py").replace("/", ".")
         inner = classes.removeprefix(module).strip(".")

@@ -1,4 +1,4 @@
-"""Files and calls that are not changed to see what tests notice: generated code, logs, output."""
+"""Exclude generated code, logging and output from mutation."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _GENERATED = re.compile(
     rb"|\bThis file (?:was|is) generated\b"
 )
 _HEAD = 2000
-"""Bytes at the start of a file in which it says that a program wrote it."""
+"""Bytes at the start of a file that are searched for a generator's notice."""
 _PATHS = re.compile(
     r"(?:\A|/)(?:node_modules|vendor|third_party|dist|build|migrations|__generated__|generated)/"
     r"|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.min\.js|\.generated\.\w+|_generated\.\w+|\.d\.[cm]?ts)\Z"
 )
 _LONGEST_LINE = 2000
-"""Bytes of a line beyond which nobody wrote it by hand."""
+"""Bytes of a line beyond which it was not handwritten."""
 _TELLING = re.compile(
     r"(?:\A|\.)_?(?:log|logs|logger|logging|LOG|LOGGER|warnings|console|slog|tracing|glog|klog)\."
     r"|\A(?:print|pprint|warn|println!?|eprintln!?|debug!|info!|warn!|error!|trace!|fmt\.Print\w*)\Z"
@@ -24,12 +24,12 @@ _TELLING = re.compile(
 
 
 def is_left_out(path: str, content: bytes) -> bool:
-    """Whether a program wrote the file, or nobody reads it as code."""
+    """Return whether a file is generated or minified, so it is left out."""
     if _PATHS.search(path) or _GENERATED.search(content[:_HEAD]):
         return True
     return any(len(line) > _LONGEST_LINE for line in content.split(b"\n"))
 
 
 def only_tells(name: str) -> bool:
-    """Whether a call of this dotted name logs, prints or warns, which no test has to notice."""
+    """Return whether a call of this dotted name only logs, prints or warns."""
     return bool(_TELLING.search(name))

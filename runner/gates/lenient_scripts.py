@@ -1,4 +1,4 @@
-"""Scripts and rules behind a contract or gate that lose the exit of what fails in them.
+"""Find scripts and make rules behind a contract or gate that lose a failed command's exit code.
 
 A contract's own line is refused for that before anything runs (`plan/shell/exit_status`). Scripts
 of package.json, rules of make and script files are judged with the line: they run in its place.
@@ -35,7 +35,7 @@ _MOST = 40
 
 
 def findings(check: Check, context: GateContext) -> tuple[Finding, ...]:
-    """Each such script: a question, or to a person who wrote the change a warning."""
+    """Return a finding for each script that ignores failures of the check."""
     if check.task or check.fails:
         return ()
     return tuple(
@@ -66,7 +66,7 @@ def _name(place: tuple[str, str]) -> str:
 
 
 def _lost_in(command: str, read: Read) -> Iterator[tuple[tuple[str, str], str]]:
-    """Which script loses an exit or skips checks, and by what."""
+    """Yield the scripts that lose an exit code or skip checks, and the code that does so."""
     parts = [*behind(command, read)]
     skips = [(place, word) for place, text in parts if (word := bypass_of(_as_script(place, text)))]
     yield from skips
@@ -83,7 +83,7 @@ def _lost_in(command: str, read: Read) -> Iterator[tuple[tuple[str, str], str]]:
 
 
 def _called(command: str, read: Read) -> exit_status.Called:
-    """The scripts that a line leads to, by the words that start them."""
+    """Return the scripts that a line starts, by the words that start them."""
     scripts: dict[str, str] = {}
     files: dict[str, str] = {}
     _collect(command, read, scripts, files, _DEEPEST)
@@ -107,14 +107,14 @@ def _collect(
 
 
 def _join(parts: Sequence[Part]) -> str:
-    """One script after the other, while none fails; rules after what they need."""
+    """Join scripts into one that stops at the first failure; prerequisites of rules go first."""
     rules = not _PACKAGE.search(parts[0][0][0])
     texts = [_as_script(place, text) for place, text in (reversed(parts) if rules else parts)]
     return " && ".join(f"(\n{text}\n)" for text in texts if text.strip()) or ":"
 
 
 def _as_script(place: tuple[str, str], text: str) -> str:
-    """A rule as the shell gets it: each line a shell of its own, `-` loses its exit."""
+    """Return a rule as a shell script: each line in its own shell, failures of `-` ignored."""
     lines = [*_lines(place, text)]
     if not _is_rule(place):
         return text
@@ -122,14 +122,14 @@ def _as_script(place: tuple[str, str], text: str) -> str:
 
 
 def _lines(place: tuple[str, str], text: str) -> Iterator[tuple[str, bool]]:
-    """The lines of a rule, and whether make ignores their failure; any other text as one line."""
+    """Yield a rule's lines and whether make ignores their failure; other text as one line."""
     if not _is_rule(place):
         yield text, False
         return
     for line in _CONTINUED.sub(" ", text).split("\n"):
         mark = _MARKS.match(line)
         plain = line[mark.end() :] if mark else line
-        # make puts its own variables in; `$$` is the dollar that the shell gets.
+        # make expands its own variables; `$$` becomes the shell's dollar.
         plain = _VARIABLE.sub(r"\1", plain.replace("$$", "\0")).replace("\0", "$")
         if plain.strip():
             yield plain, bool(mark and "-" in mark["marks"] and exit_status.deciding_command(plain))

@@ -1,4 +1,4 @@
-"""Notes which lines run with the tracer of coverage.py alone; see `sitecustomize_hook`.
+"""Record executed lines with coverage.py's tracer alone; see `sitecustomize_hook`.
 
 All of coverage.py takes 150 ms of a processor to load and to start, its tracer 2, and a proof
 starts an interpreter for each test program and for what that starts. What is traced is chosen as
@@ -37,14 +37,14 @@ _KNOWN = frozenset(
         "warn",
     )
 )
-"""What the tracer of coverage.py 7.11 to 7.17 has; one with more or less wants something else."""
+"""Attributes of the tracer in coverage.py 7.11 to 7.17; any other set means another API."""
 _HELD = 1 << 20
-"""Letters that are kept before they are written."""
+"""Characters buffered before they are written."""
 _LARGEST = 1 << 25
-"""Bytes of one file, half of what is read of one (`instrument.LARGEST`); then another follows."""
+"""Bytes of one file, half of the read limit (`instrument.LARGEST`); then another follows."""
 _MOST_LINES = 1 << 20
 _OPTIMIZED = 1
-"""`inspect.CO_OPTIMIZED`, which coverage.py asks for before it believes a qualified name."""
+"""`inspect.CO_OPTIMIZED`, which coverage.py checks before it trusts a qualified name."""
 
 
 def begin(
@@ -91,7 +91,7 @@ def _load_tracer(folder: str) -> ModuleType | None:
 
 
 def _load(name: str, file: str) -> ModuleType:
-    """A module of coverage.py by itself, which an import of the program's own does not find."""
+    """Load a module of coverage.py privately, so that the program's imports do not find it."""
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise ImportError(name)
@@ -114,13 +114,13 @@ class LineTracer:
         self._ran: dict[str, set[int]] = {}
         self._test = ""
         self._outside: dict[str, set[int]] = {}
-        """Lines that ran in no test, as far as they are noted: imports and fixtures run often."""
+        """Lines that ran outside of tests and are already noted: imports and fixtures run often."""
         self._lines: list[str] = []
         self._size = self._written = 0
         self._lock = threading.Lock()
         self._tracers: list[Any] = []
         self._stopped = ""
-        """Why lines are no longer noted."""
+        """Why recording of lines stopped."""
         self._is_other = os.environ["RUNNER_COVER_PYTHON"] != "%d.%d" % sys.version_info[:2]
 
     def start(self) -> None:
@@ -137,7 +137,7 @@ class LineTracer:
             tracer.stop()
 
     def explain_gap(self) -> str:
-        """Why lines may have run that were not noted; empty where none did."""
+        """Return why executed lines may be missing from the measurement; empty if none are."""
         if self._stopped:
             return self._stopped
         cut = getattr(self._tracers[0], "is_cut", False)
@@ -166,7 +166,7 @@ class LineTracer:
         return started
 
     def _trace_thread(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """A new thread has no other place where it can be traced from than its first event."""
+        """Start tracing in a new thread at its first event."""
         sys.settrace(None)
         trace = self._start_tracer()
         return trace(frame, event, arg) if trace else None
@@ -178,7 +178,7 @@ class LineTracer:
         self._lock.release()
 
     def _choose(self, filename: str, frame: FrameType) -> Any:
-        """What to do with a file, in the form that the tracer reads."""
+        """Return whether to trace a file, in the form that the tracer reads."""
         chosen = self._tracer.CFileDisposition()
         chosen.original_filename = chosen.canonical_filename = filename
         chosen.source_filename, chosen.trace, chosen.reason = None, False, ""
@@ -192,12 +192,12 @@ class LineTracer:
         return chosen
 
     def _note_code(self, file: str, code: CodeType) -> None:
-        """Which lines of a file have byte code: another Python than the runner's may differ."""
+        """Record the lines of a file with byte code, which may differ between Python versions."""
         if self._is_other and code.co_name == "<module>":
             self._lines.append(json.dumps(["", file, "", _bits_of(_code_lines(code))]) + "\n")
 
     def _is_apart(self, file: str) -> bool:
-        """Whether it is left out: for what is in its path, `*/site-packages/`, or begins it."""
+        """Return whether a file is excluded from tracing by a part or prefix of its path."""
         return any(
             one[1:] in file if one.startswith("*/") else file.startswith(one) for one in self._apart
         )
@@ -245,7 +245,7 @@ class LineTracer:
             self._write()
 
     def after_fork(self) -> None:
-        """Be the child: what the parent did or does is not done here."""
+        """Reset the state in a forked child."""
         self._lines = []
         self._size = self._written = 0
         self._lock = threading.Lock()  # another thread of the parent may have held it
@@ -256,7 +256,7 @@ def _say_nothing(*_: Any, **__: Any) -> None:
 
 
 def _code_lines(code: CodeType) -> set[int]:
-    """The lines of a module, its functions and classes that have byte code."""
+    """Return the lines with byte code in a module, its functions and classes."""
     from dis import findlinestarts  # 1 ms: only where another Python runs
 
     found = {line for _, line in findlinestarts(code) if line}
@@ -267,7 +267,7 @@ def _code_lines(code: CodeType) -> set[int]:
 
 
 def _bits_of(lines: set[int]) -> str:
-    """Lines as the bits of a blob, as coverage.py keeps them (`numbits.py`)."""
+    """Encode lines as a hexadecimal bit set, as coverage.py does (`numbits.py`)."""
     fit = [line for line in lines if 0 <= line < _MOST_LINES]
     bits = bytearray(max(fit, default=0) // 8 + 1)
     for line in fit:
@@ -279,11 +279,11 @@ def _bits_of(lines: set[int]) -> str:
 
 
 def _find_file(filename: str, frame: FrameType) -> str:
-    """The file that runs, without links; empty for none (`InOrOut.should_trace`)."""
+    """Return the file of a frame with links resolved; empty for none."""
     if filename.startswith("<"):
         return ""
-    # Byte code says where it was compiled, its module where it was loaded from: what was moved
-    # since is found there. Code that was made of a text may be of a file of another name.
+    # Byte code names the path at compilation, its module the path it was loaded from: files moved
+    # since are found there. Code made from a string may name any other file.
     loaded = str((frame.f_globals or {}).get("__file__") or "")
     loaded = loaded[:-1] if loaded.endswith((".pyc", ".pyo")) else loaded
     same = os.path.basename(loaded) == os.path.basename(filename)
@@ -299,7 +299,7 @@ def _find_file(filename: str, frame: FrameType) -> str:
 
 
 def name_test(frame: FrameType) -> str | None:
-    """The name of the test that a frame is of; None for any other (`context.py`)."""
+    """Return the name of the test in a frame; None for any other (`context.py`)."""
     name = frame.f_code.co_name
     if name != "runTest" and not name.startswith("test"):
         return None
@@ -322,7 +322,7 @@ def _name_function(frame: FrameType, name: str) -> str | None:
     function = frame.f_globals.get(name)
     if function is not None:
         return "%s.%s" % (function.__module__, name)
-    # A static method is in neither, and since Python 3.11 its code knows its whole name.
+    # A static method is in neither, but since Python 3.11 its code has the qualified name.
     whole = getattr(code, "co_qualname", "")
     if whole and code.co_flags & _OPTIMIZED and "<locals>" not in whole:
         return "%s.%s" % (frame.f_globals.get("__name__"), whole)
@@ -344,7 +344,7 @@ class Handover:
         self.tracing: LineTracer | None = None
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """The spec that others have for coverage.py and its tracer; None for all else."""
+        """Return the spec of coverage.py and its tracer, amended; None for other modules."""
         if name not in ("coverage", _TRACER):
             return None
         for finder in (one for one in tuple(sys.meta_path) if one is not self):
@@ -359,7 +359,7 @@ class Handover:
         if spec.name != _TRACER:
             self._listen(spec.loader)
         elif os.path.realpath(spec.origin) == os.path.realpath(str(self._tracer.__file__)):
-            # The one that is there: loaded a second time, a tracer of today's is empty.
+            # Reuse the existing module: if loaded a second time, the tracer would be empty.
             spec.loader.create_module = lambda _spec: self._tracer
             spec.loader.exec_module = _say_nothing
 
@@ -408,7 +408,7 @@ class ExitSaver:
         self._measuring, self._note, self._used, self._tell = measuring, note, used, tell
         self._ended = self._saving = False
         self._signal = 0
-        """A signal that came while lines were being written."""
+        """Signal that arrived while lines were being written."""
 
     def save(self) -> None:
         """Write down what ran so far; a signal waits until that is done."""
@@ -434,7 +434,7 @@ class ExitSaver:
         self._measuring.after_fork()
 
     def await_end(self) -> None:
-        """Stand before everything that ends an interpreter."""
+        """Wrap all ways in which an interpreter can end, so that data is saved first."""
         leave, run, run_in = os._exit, os.execv, os.execve
 
         def _exit(status: int) -> None:
@@ -461,8 +461,8 @@ class ExitSaver:
         os.execv, os.execve = execv, execve  # type: ignore[assignment]  # likewise
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._after_fork)
-        # Handlers are set in the main thread alone (signal); the program's own stays, ours comes
-        # after.
+        # Only the main thread can set handlers (signal); the program's own handler stays, this one
+        # runs after it.
         in_main = threading.current_thread() is threading.main_thread()
         earlier = signal.getsignal(signal.SIGTERM)
         is_ours = getattr(earlier, "__globals__", 0) is globals()
@@ -471,6 +471,6 @@ class ExitSaver:
 
 
 def end_by(number: int) -> None:
-    """End as a signal does that nobody handles."""
+    """End the process by a signal's default action."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

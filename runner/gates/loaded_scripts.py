@@ -1,4 +1,4 @@
-"""A preload of Node that writes down which scripts of the repository's own path a program loads.
+"""A Node preload that records which of the repository's scripts a program loads.
 
 The debugger's protocol names each script as it is compiled, whoever loads it: `require`, `import`,
 a test tool with a loader of its own, a worker thread. What is no script, such as JSON, is known to
@@ -53,6 +53,6 @@ PRELOAD = r"""'use strict';
 
 
 def quote(file: Path) -> str:
-    """The words of NODE_OPTIONS that load it first (Node's own quoting)."""
+    """Return the NODE_OPTIONS that preload a file, quoted as Node requires."""
     quoted = str(file).replace("\\", "\\\\").replace('"', '\\"')
     return f'--require "{quoted}"'

@@ -1,4 +1,4 @@
-"""What the plan says of changed tests, and which tests are the same under another name.
+"""Read which test changes the plan allows, and match renamed tests.
 
 A test may say less where `Changes tests` names it: then nobody has to be asked.
 """
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
     from runner.languages.base import NamedTest
 
     Bodies: TypeAlias = Mapping[str, list[tuple[str, NamedTest]]]
-    """Path and body of tests, by their last name."""
+    """Path and body of tests, by the last part of their name."""
 
 _LAST = regex(r"(?:::|\.| > | \u203a |/)")
 _PLACE = regex(r"%[a-zA-Z#$]|\$\w+(?:\.\w+)*")
-"""Where the name of a table's test shows a value in jest and vitest: `%i`, `$name`."""
+"""Placeholder of a value in the name of a table test in jest and vitest: `%i`, `$name`."""
 _MOST_WILDCARDS = 16
 ASKED_FOR = "required by the plan"
 
 
 def last_of(test: str) -> str:
-    """The function of a test: `test_c` of `tests/test_a.py::TestB::test_c`."""
+    """Return the function name of a test: `test_c` of `tests/test_a.py::TestB::test_c`."""
     return [part for part in _LAST.split(test) if part][-1] if test else test
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What is known of the tests of a change by their text."""
+    """The facts about a change's tests that follow from their text."""
 
     named: tuple[str, ...]
-    """Paths, ids or globs that the plan's `Changes tests:` names."""
+    """Paths, IDs or globs in the plan's `Changes tests:`."""
     revised: frozenset[str]
-    """Files with tests of the task itself, whose section was changed since they landed."""
+    """Test files of the task itself, if its section changed since they landed."""
     old: Bodies
     new: Bodies
 
     @classmethod
     def of(cls, context: GateContext) -> Meaning:
-        """All of it, read from a proposal and its base."""
+        """Compare the tests of a proposal with those of its base."""
         tests = [one for one in context.changes if context.is_test(one.path)]
         return cls(
             named=context.task.changes_tests,
@@ -65,7 +65,7 @@ class Meaning:
         return ASKED_FOR if own or named else ""
 
     def find_renamed_tests(self, gone: Iterable[str], fresh: Iterable[str]) -> frozenset[str]:
-        """Tests that are gone by their name, and run with the same body under a new one.
+        """Return the missing tests whose body runs under a new name.
 
         Several may have become one with cases.
         """
@@ -80,7 +80,7 @@ class Meaning:
 
 
 def _is_one_of(name: str, shown: frozenset[str]) -> bool:
-    """Whether tests of this name ran; that of a table has places for the values of a case."""
+    """Return whether tests of this name ran; placeholders match the values of a case."""
     if name in shown:
         return True
     parts = _PLACE.split(name)

@@ -1,4 +1,4 @@
-"""Which files of the tree a command changed, by their change times, without git."""
+"""Find the files that a command changed by their change times, without git."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     Names: TypeAlias = frozenset[str]
     Listing: TypeAlias = Mapping[str, Names]
-    """Names of files by their folder, whose path ends in a slash; that of the tree is empty."""
+    """File names by folder, whose path ends in a slash; the tree's own path is empty."""
     Seen: TypeAlias = tuple[Listing, float]
-    """Files, and seconds since the epoch."""
+    """Files and the time of their listing, in seconds since the epoch."""
 
 _BY_PRODUCTS_WORDS = """
 __pycache__ .git .hypothesis .mypy_cache .nox .pytest_cache .ruff_cache .tox .venv node_modules
@@ -37,26 +37,26 @@ _BY_PRODUCTS = frozenset(_BY_PRODUCTS_WORDS.split())
 _ENDS = (".pyc", ".egg-info")
 _SHOWN = 5
 _LARGEST = 1024 * 1024
-"""Bytes of ignore rules that are read."""
+"""Maximum bytes of ignore rules."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _listed: dict[
     tuple[str, frozenset[str]], dict[str, tuple[Stamp, frozenset[str], tuple[str, ...]]]
 ] = {}
-"""Folders as they were listed last, by tree and what is shared there; a thread has its tree."""
+"""Last listings of folders, by tree and its shared files; each thread has its own tree."""
 
 
 @dataclass(frozen=True, slots=True)
 class TouchedFiles:
-    """What a command did to the files of the tree, by their paths as the project knows them."""
+    """The effect of a command on the tree's files, by project paths."""
 
     changed: tuple[str, ...] = ()
-    """Files whose bytes are no longer those of the proposal, deleted ones among them."""
+    """Files whose bytes differ from the proposal, including deleted ones."""
     made: tuple[str, ...] = ()
     left: bool = False
-    """Whether the tree is not as it was: ignored files count, by-products do not."""
+    """Whether the tree changed: ignored files count, by-products do not."""
 
     def findings(self, check: str) -> tuple[Finding, ...]:
-        """A note where there is something to say: what a check writes is not part of the task."""
+        """Return a note on the files that a check modified, which are discarded."""
         paths = (*self.changed, *self.made)
         if not paths:
             return ()
@@ -72,15 +72,15 @@ class TouchedFiles:
 
 
 def files(context: GateContext) -> Seen:
-    """The files of the scratch tree now, by-products left out, and when they were listed."""
-    # The kernel stamps files with the time of its last tick, which may lie before a clock that
-    # was read earlier.
+    """Return the files of the scratch tree without by-products, and the time."""
+    # The kernel stamps files with the time of its last tick, which may precede a clock read
+    # earlier.
     began = effects.now().timestamp() - TICK
     return {above: names for above, _, names in _walk(context)}, began
 
 
 def _walk(context: GateContext) -> Iterator[tuple[str, int, Names]]:
-    """Each folder of the tree: its path, a descriptor of it, and the files in it.
+    """Yield each folder of the tree: its path, a descriptor, and its file names.
 
     A folder is listed again only where its change time moved: names cannot come or go without
     that. So most of a large tree costs one fstat(2) a folder.
@@ -105,7 +105,7 @@ def _walk(context: GateContext) -> Iterator[tuple[str, int, Names]]:
 
 
 def _list(folder: int, above: str, shares: frozenset[str]) -> tuple[Names, tuple[str, ...]]:
-    """The names of a folder's files, and the paths of the folders in it."""
+    """Return the names of a folder's files and the paths of its folders."""
     names, below = set(), []
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -122,7 +122,7 @@ def _list(folder: int, above: str, shares: frozenset[str]) -> tuple[Names, tuple
 
 
 def find_touched(before: Seen, context: GateContext) -> TouchedFiles:
-    """What changed since `before`; a file written anew with the same bytes did not.
+    """Return the files that changed since `before`; rewriting the same bytes is no change.
 
     A file's change time cannot be set back by a program, so what was written since then shows;
     where the file system does not tell, each file is read.
@@ -144,7 +144,7 @@ def find_touched(before: Seen, context: GateContext) -> TouchedFiles:
         ]
     gone = {above + name for above, names in left.items() for name in names}
     inside = Prefix(context.place.start).inside
-    # Of a file that is none of the proposal nobody knows what it held: a check before made it.
+    # The earlier content of files outside the proposal is unknown: a previous check made them.
     proposed = {path: context.after(inside(path)) for path in (*written, *gone)}
     changed = [
         path
@@ -167,7 +167,7 @@ def _is_changed_since(name: str, folder: int, began: float) -> bool:
 
 
 def _holds(tree: Path, path: str, content: bytes) -> bool:
-    """Whether a plain file has these bytes, or a link leads there; no pipe is waited for."""
+    """Return whether a file or link has this content; pipes are not read."""
     try:
         if (tree / path).is_symlink():
             return os.fsencode((tree / path).readlink()) == content
@@ -177,13 +177,13 @@ def _holds(tree: Path, path: str, content: bytes) -> bool:
 
 
 def _read(tree: Path, path: str, size: int) -> bytes:
-    """A plain file's bytes, at most one more than `size`. Raises OSError and RunnerError."""
+    """Read at most `size` + 1 bytes of a regular file. Raises OSError and RunnerError."""
     with os.fdopen(open_beneath(tree, path, os.O_RDONLY), "rb") as file:
         return file.read(size + 1)
 
 
 def _not_ignored(paths: list[str], tree: Path) -> Iterator[str]:
-    """The paths that the tree's own ignore rules let be seen: its top's and each folder's."""
+    """Yield the paths that the tree's .gitignore files do not exclude."""
     known: dict[str, Callable[[str], bool]] = {}
     for path in paths:
         parts = path.split("/")

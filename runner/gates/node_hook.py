@@ -1,4 +1,4 @@
-"""What stands before every program of Node in a proof, and has test tools name their tests.
+"""The preload of every Node program in a proof: makes test tools report results per test.
 
 jest and mocha are met as they are loaded, whoever loads them; vitest and Node's own runner are
 given arguments of theirs. Each writes what it ran beside what it printed, in a file of its own.

@@ -1,4 +1,4 @@
-"""Which files of the tree a command does not open, as inotify(7) tells; also inside a sandbox."""
+"""Record which files of the tree a command opens, by inotify(7), also inside a sandbox."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runner.process.base import Place
 
 _MOST = 8000
-"""Files that are watched at once: the kernel keeps two events of each, 16,384 in all."""
+"""Files watched at once: the kernel queues two events for each, 16,384 in all."""
 
 
 class OpenWatch:
@@ -34,9 +34,9 @@ class OpenWatch:
         self._files = {f"{place.tree}/{path}": path for path in found}
         self._watched: tuple[int, dict[int, list[str]]] | None = None
         self.unopened: tuple[str, ...] = ()
-        """The files that nothing opened; empty where that is not known."""
+        """Files that no process opened; empty if unknown."""
         self.kinds: tuple[str, ...] = ()
-        """The kinds of files of which nothing opened one."""
+        """Kinds of files of which no process opened any."""
 
     def __enter__(self) -> Self:
         if 0 < len(self._files) <= _MOST:
@@ -71,7 +71,7 @@ def kind_of(path: str) -> str:
 
 
 def _has_bytecode(file: str) -> bool:
-    """Whether Python may have imported a file without opening it."""
+    """Return whether Python may have imported a file from its cached byte code."""
     folder, name = posixpath.split(file)
     if not name.endswith(".py"):
         return False

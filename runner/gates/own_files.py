@@ -1,4 +1,4 @@
-"""Files and folders of ours where commands may write: made right again each time they are needed.
+"""The runner's own files where commands may write: restored each time they are needed.
 
 No link is followed, whatever a command put in the place of one.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def own_folder(box: Path, *names: str) -> Path:
-    """A real folder below the box, whatever a command put in its place."""
+    """Return a real folder below the box; replace files and links in its way."""
     folder = box
     missing = False
     for name in names:
@@ -32,7 +32,7 @@ def own_folder(box: Path, *names: str) -> Path:
 
 
 def make_empty(folder: Path) -> Path:
-    """A folder of ours without anything in it, whatever a command put in its place."""
+    """Return an empty folder of the runner; replace anything else at its path."""
     seen = _look(folder)
     if seen is not None and stat.S_ISDIR(seen.st_mode) and _is_empty(folder, seen.st_mode):
         return folder
@@ -42,7 +42,7 @@ def make_empty(folder: Path) -> Path:
 
 
 def remove(path: Path) -> None:
-    """Take away what stands at a path, a folder with all that is in it."""
+    """Remove a file, or a folder with its content."""
     seen = _look(path)
     if seen is not None and stat.S_ISDIR(seen.st_mode):
         effects.step("rmtree", path)
@@ -52,7 +52,7 @@ def remove(path: Path) -> None:
 
 
 def put(file: Path, content: bytes, *, mode: int = 0o644) -> None:
-    """Have a file hold these bytes, and whoever runs commands be able to read and to start it."""
+    """Write a file unless it already has this content and can be read, or run, by commands."""
     seen, asked = _look(file), os.R_OK | (os.X_OK if mode & 0o100 else 0)
     is_whole = seen is not None and stat.S_ISREG(seen.st_mode) and os.access(file, asked)
     if not is_whole or file.read_bytes() != content:
@@ -60,7 +60,7 @@ def put(file: Path, content: bytes, *, mode: int = 0o644) -> None:
 
 
 def _look(path: Path) -> os.stat_result | None:
-    """What stands at a path itself; None for nothing."""
+    """Return the status of a path without following links; None if it does not exist."""
     try:
         return os.lstat(path)
     except FileNotFoundError:
@@ -68,7 +68,7 @@ def _look(path: Path) -> os.stat_result | None:
 
 
 def _is_empty(folder: Path, mode: int) -> bool:
-    """Whether nothing is in it and all may be put there that is to be."""
+    """Return whether a folder is empty and fully accessible."""
     if mode & stat.S_IRWXU != stat.S_IRWXU:
         return False
     with os.scandir(folder) as entries:

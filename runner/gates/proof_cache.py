@@ -1,4 +1,4 @@
-"""What is known of earlier trees, kept as small files in the user's cache: forgetting is free."""
+"""Cache facts about earlier trees in the user's cache; losing them is harmless."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PassedCommand:
     """A command that passed on a tree."""
 
     task: str
-    """Whose proof it was."""
+    """Task whose proof it was."""
     ran: Ran
     report: Reports
     expected: bool
@@ -39,7 +39,7 @@ class PassedCommand:
 
 @dataclass(slots=True)
 class ProofMemory:
-    """What passed in one run, by command and tree; asked from every worker's thread.
+    """The passed checks of one run, by command and tree; thread-safe.
 
     Only of trees that were as they are committed when the command began: what an earlier command
     left there may be why it passed. Nothing is kept of what reaches outside (network, secrets,
@@ -47,51 +47,51 @@ class ProofMemory:
     """
 
     trees: dict[str, str] = field(default_factory=dict)
-    """The tree of each commit on which a check began."""
+    """Tree of each commit on which a check began."""
     _passed: dict[Key, PassedCommand] = field(default_factory=dict)
     _clean: dict[Path, bool] = field(default_factory=dict)
     _here: dict[Path, dict[Key, PassedCommand]] = field(default_factory=dict)
-    """What passed in the proof that a slot is at."""
+    """Commands that passed in the current proof of each slot."""
     _lines: set[Key] = field(default_factory=set)
-    """Tree and command of each key, which begins with them."""
+    """Tree and command of each key, which are its first parts."""
 
     def begin(self, place: Place, *, clean: bool) -> None:
-        """A proof begins in a slot, on a tree without anything beside the proposal, or not."""
+        """Start a proof in a slot, whose tree is clean or not."""
         self._clean[place.tree] = clean
         self._here[place.tree] = {}
 
     def note_left(self, place: Place) -> None:
-        """A command left something behind."""
+        """Record that a command left files in the tree."""
         self._clean[place.tree] = False
 
     def find(self, key: Key) -> PassedCommand | None:
-        """What passed before."""
+        """Return the earlier passing run of a command, or None."""
         return self._passed.get(key)
 
     def find_here(self, place: Place, key: Key) -> PassedCommand | None:
-        """What passed earlier in this very proof, beside whatever was left there."""
+        """Return an earlier passing run in the same proof, or None."""
         return self._here.get(place.tree, {}).get(key)
 
     def keep_here(self, place: Place, key: Key, passed: PassedCommand) -> None:
-        """Remember what passed for the rest of this proof: what it left behind is still there."""
+        """Remember a passing run for this proof, while its leftovers are in the tree."""
         self._here.setdefault(place.tree, {}).setdefault(key, passed)
 
     def has_passed(self, tree: str, line: str) -> bool:
-        """Whether `find` may know of a line on a tree: asked before a key is put together."""
+        """Return whether a line has passed on a tree, as a cheap test before `find`."""
         return (tree, line) in self._lines
 
     def is_clean(self, place: Place) -> bool:
-        """Whether what runs there now finds the tree as it is committed."""
+        """Return whether a scratch tree is in its committed state."""
         return self._clean.get(place.tree, False)
 
     def keep(self, key: Key, passed: PassedCommand) -> None:
-        """Remember what passed; who was first is who is named."""
+        """Remember a passing run; the first one for a key is kept."""
         self._passed.setdefault(key, passed)
         self._lines.add(key[:2])
 
 
 def load_entry(folder: Path | None, *key: str) -> dict[str, object]:
-    """What was kept under a key; empty where nothing was, or nothing that can be read."""
+    """Load an entry; empty if it is missing or invalid."""
     if folder is None:
         return {}
     try:
@@ -103,14 +103,14 @@ def load_entry(folder: Path | None, *key: str) -> dict[str, object]:
 
 
 def remember(folder: Path | None, entry: dict[str, object], *key: str) -> None:
-    """Keep something under a key; a cache that cannot be written is done without."""
+    """Save an entry; errors of the cache are ignored."""
     content = json.dumps(entry).encode()
     if folder is None or len(content) > _LARGEST:
         return
     file = _file(folder, key)
     try:
         effects.make_folder(file.parent)
-        # What a crash tears is no JSON, and counts as unknown: not worth waiting for a disk.
+        # A file torn by a crash is invalid JSON and counts as unknown: no fsync needed.
         effects.write_file(file, content, durable=False)
         _forget_some(file.parent)
     except OSError:
@@ -118,17 +118,16 @@ def remember(folder: Path | None, entry: dict[str, object], *key: str) -> None:
 
 
 def _file(folder: Path, key: tuple[str, ...]) -> Path:
-    # Joined by what no path and no command can hold: else two keys could come to one name.
+    # Joined by a character that no path or command contains: else two keys could collide.
     name = hashlib.sha256("\0".join(key).encode("utf-8", "surrogatepass")).hexdigest()
     return folder / _FOLDER / f"{name}.json"
 
 
 def _forget_some(folder: Path) -> None:
-    """Take away the oldest where too much is known."""
+    """Remove the oldest entries if there are too many."""
     files = list(folder.iterdir())
     if len(files) > _MOST:
-        # Another run may take the same ones away: that is an OSError, and they are forgotten
-        # anyway.
+        # Another run may delete the same files: that raises OSError, and they are gone anyway.
         files.sort(key=lambda file: file.stat().st_mtime)
         for file in files[:_FORGOTTEN]:
             effects.unlink(file)

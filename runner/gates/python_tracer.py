@@ -1,4 +1,4 @@
-"""Traces lines with what Python itself has.
+"""Trace executed lines with Python's own means.
 
 `sys.monitoring` from Python 3.12 (PEP 669); before that `sys.settrace`, where no coverage.py is
 installed. Both have the interface of the tracer of coverage.py, so `line_tracer` uses each of the
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from typing import Any
 
 SLOWEST = 5
-"""How many times the program's own time it may take while `sys.settrace` traces it."""
+"""Maximum slowdown of a program while `sys.settrace` traces it."""
 _LEAST = 1.0
-"""Seconds of tracing below which a program is never too slow."""
+"""Seconds of tracing below which a program never counts as too slow."""
 _LOOKS = 1 << 14
-"""Events after which the time is looked at."""
+"""Events between two checks of the time."""
 _LOOP = 2000
 _TOOLS = (4, 3)
-"""Numbers of tools that no standard tool has (`sys.monitoring`, "Tool identifiers")."""
+"""Tool numbers that no standard tool uses (`sys.monitoring`, "Tool identifiers")."""
 
 
 class CFileDisposition:
-    """What to do with a file, with the names that coverage.py gives it."""
+    """The decision about a file, with the field names of coverage.py."""
 
     def __init__(self) -> None:
         self.original_filename = self.canonical_filename = self.reason = ""
@@ -43,7 +43,7 @@ class CFileDisposition:
 
 
 class _Tracer:
-    """What both tracers share: `line_tracer` sets the attributes."""
+    """The shared part of both tracers; `line_tracer` sets the attributes."""
 
     data: dict[str, set[int]]
     should_trace: Callable[[str, FrameType], CFileDisposition]
@@ -54,10 +54,10 @@ class _Tracer:
 
     def __init__(self) -> None:
         self._test: FrameType | None = None
-        """The frame of the test that runs."""
+        """Frame of the running test."""
 
     def lines_of(self, filename: str, frame: FrameType) -> set[int] | None:
-        """Where lines of a file are collected; None for a file that is not traced."""
+        """Return the set that collects the lines of a file; None for a file that is not traced."""
         found = self.should_trace_cache.get(filename)
         if found is None:
             found = self.should_trace_cache[filename] = self.should_trace(filename, frame)
@@ -66,7 +66,7 @@ class _Tracer:
         return self.data.setdefault(str(found.source_filename), set())
 
     def begin_test(self, frame: FrameType) -> bool:
-        """Whether this frame is of a test, and none ran before."""
+        """Start a test context if this frame is a test and none is active."""
         if self._test is not None:
             return False
         name = self.should_start_context(frame)
@@ -77,7 +77,7 @@ class _Tracer:
         return True
 
     def end_test(self, frame: FrameType) -> bool:
-        """Whether the frame that ends is that of the test."""
+        """End the test context if this frame started it."""
         if self._test is not frame:
             return False
         self._test = None
@@ -138,7 +138,7 @@ class SetTrace(_Tracer):
         return None if trace is self else trace
 
     def make_local(self, lines: set[int]) -> Any:
-        """The function that hears of each line of one file."""
+        """Return the trace function that records the lines of one file."""
         add, ticks = lines.add, self._ticks
 
         def on_event(frame: FrameType, event: str, _: Any) -> Any:
@@ -160,7 +160,7 @@ class SetTrace(_Tracer):
 
 
 def _measure_event() -> float:
-    """Seconds of a processor that one traced line costs here."""
+    """Return the processor seconds that tracing one line takes here."""
     local = SetTrace().make_local(set())
     spent = []
     for trace in (None, local):
@@ -190,7 +190,7 @@ class Monitoring(_Tracer):
         self._sets: dict[str, set[int] | None] = {}
 
     def start(self) -> None:
-        """Monitor the interpreter, all threads of it."""
+        """Start to monitor all threads of the interpreter."""
         api, events = self._api, self._api.events
         self._tool = next(one for one in _TOOLS if api.get_tool(one) is None)
         api.use_tool_id(self._tool, "runner")
@@ -207,7 +207,7 @@ class Monitoring(_Tracer):
         api.set_events(self._tool, events.PY_START | events.PY_THROW)
 
     def stop(self) -> None:
-        """Monitor no more."""
+        """Stop monitoring."""
         if self._tool >= 0:
             self._api.free_tool_id(self._tool)
             self._tool = -1
@@ -229,7 +229,7 @@ class Monitoring(_Tracer):
         lines = events.LINE if self._sets[filename] is not None else 0
         bounds = events.PY_RESUME | events.PY_YIELD | events.PY_RETURN
         wanted = lines | (bounds if is_test else 0)
-        # Not by the code itself: a module that is loaded again has another one, and they are equal.
+        # Not by the code object: a reloaded module has a new one, and the two compare equal.
         if wanted and not self._api.get_local_events(self._tool, code):
             self._api.set_local_events(self._tool, code, wanted)
 
@@ -251,7 +251,7 @@ class Monitoring(_Tracer):
             self._renew(self._api.events.PY_UNWIND)
 
     def _renew(self, also: int) -> None:
-        """Hear of all lines again: another test runs them."""
+        """Report all lines again, since another test has started."""
         if self._tool >= 0:
             events = self._api.events
             self._api.set_events(self._tool, events.PY_START | events.PY_THROW | also)
@@ -259,4 +259,4 @@ class Monitoring(_Tracer):
 
 
 CTracer: Any = Monitoring if sys.version_info >= (3, 12) else SetTrace
-"""The tracer of this Python, under the name that coverage.py gives its own."""
+"""Tracer for this Python, under the name of coverage.py's own."""

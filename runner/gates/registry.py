@@ -1,4 +1,4 @@
-"""Every kind of check there is, in the order in which they run."""
+"""The list of all check families, in the order in which they run."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ else:
 
 
 class Checks(Protocol):
-    """What the module of a family has."""
+    """The interface of a family's module."""
 
     def checks(self, task: Task, settings: Settings) -> tuple[Check, ...]:
-        """What there is to check of a task; only a family without a check of its own has this."""
+        """Return the checks of a task, for families without a check of their own."""
 
     def prove(self, check: Check, context: GateContext) -> Proved:
-        """What one run of it says."""
+        """Run the check and return its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,14 @@ class CheckFamily:
 
     name: str
     applies: Callable[[Task, Settings], bool]
-    """Whether a task, by its plan and the settings, can need it."""
+    """Whether a task, by its plan and the settings, may need it."""
     own: str = ""
-    """The id of its one check, which runs no command; empty where its module names the checks."""
+    """ID of its single check, which runs no command; empty if its module names the checks."""
     reads: Callable[[GateContext], bool] = field(default=lambda _context: True)
     """Whether it can find anything in a change."""
 
     def checks(self, task: Task, settings: Settings) -> tuple[Check, ...]:
-        """What there is to check of a task."""
+        """Return the checks of a task."""
         if not self.applies(task, settings):
             return ()
         if self.own:
@@ -57,7 +57,7 @@ class CheckFamily:
         return self._module.checks(task, settings)
 
     def prove(self, check: Check, context: GateContext) -> Proved:
-        """What one run of it says."""
+        """Run the check and return its result."""
         return self._module.prove(check, context)
 
     @property
@@ -100,12 +100,12 @@ def _has_gates(task: Task, settings: Settings) -> bool:
 
 
 def _changes_code(context: GateContext) -> bool:
-    """Whether a change has a file in a language that is read here."""
+    """Return whether a change has a file in a supported language."""
     return any(language_of(change.path) is not None for change in context.changes)
 
 
 def _changes_what_tools_read(context: GateContext) -> bool:
-    """Whether a change has more than new files that are neither code nor settings."""
+    """Return whether a change has anything but new files without code and settings."""
     return not all(_is_plain_and_new(change, context) for change in context.changes)
 
 
@@ -115,12 +115,12 @@ def _is_plain_and_new(change: Change, context: GateContext) -> bool:
 
 
 _PLAIN = frozenset({".txt", ".md", ".rst", ".csv", ".svg", ".png", ".jpg", ".css", ".html"})
-"""Endings of files that no test tool and no compiler reads by itself."""
+"""Suffixes of files that no test tool or compiler reads by itself."""
 
 
-# The order counts: `base_tests` asks how the contracts ended (`ran`), most of what comes behind
-# `coverage_gate` which lines they came to (`observed`), and mutants, which take the most time, are
-# not tried of what is refused by then.
+# The order counts: `base_tests` uses the results of the contracts (`ran`), most families after
+# `coverage_gate` use the executed lines (`observed`), and mutants, which take the most time, are
+# skipped if an earlier family rejects the change.
 FAMILIES = (
     CheckFamily("integrity", _writes, INTEGRITY, _changes_what_tools_read),
     CheckFamily("by_type", _has_type_rules, "task-type", _changes_what_tools_read),
@@ -135,18 +135,18 @@ FAMILIES = (
     CheckFamily("test_awareness", _writes, "knows-tests", _changes_code),
     CheckFamily("mutation.can_fail", _is_run_on_own_work, MUTATION),
 )
-"""A row each: what a task must have before the module of the family is loaded."""
+"""One row for each family: the condition under which its module is loaded."""
 
 _NOTHING: Mapping[str, Proved] = {}
 _SHOWING = tuple(
     one for one in FAMILIES if one.name in ("contract_tests", "contract_checks", "commands")
 )
-"""The families that run something of the task; the others say what is wrong with a proof."""
+"""Families that run something of the task; the others report what is wrong with a proof."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskProof:
-    """What all checks of a task say together."""
+    """The combined result of all checks of a task."""
 
     proofs: tuple[Proof, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -154,18 +154,18 @@ class TaskProof:
     observed: tuple[Observed, ...] = ()
     tools: tuple[tuple[str, str], ...] = ()
     passed: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By test contract that passed, the ids of its tests that did."""
+    """By passed test contract, the IDs of its passed tests."""
     unshown: frozenset[str] = frozenset()
-    """Checks that passed and of which nothing showed that they can fail, by id."""
+    """IDs of passed checks for which no evidence shows that they can fail."""
 
 
 def checks_of(task: Task, settings: Settings) -> tuple[Check, ...]:
-    """Everything that must pass before the task lands."""
+    """Return all checks that must pass before the task lands."""
     return tuple(check for family in FAMILIES for check in family.checks(task, settings))
 
 
 def checks_that_show(task: Task, settings: Settings) -> Iterator[Check]:
-    """Those among them that may show that a task's work is right, one after the other."""
+    """Yield the checks that can prove a task's work."""
     return (check for family in _SHOWING for check in family.checks(task, settings))
 
 
@@ -213,7 +213,7 @@ def _passed(context: GateContext) -> dict[str, frozenset[str]]:
 
 
 def _prove(family: CheckFamily, check: Check, context: GateContext) -> Proved:
-    """One check; where code is nested too deep to be read by it, nobody but a person can tell."""
+    """Run one check; too deeply nested code results in a question or an error."""
     try:
         return family.prove(check, context)
     except RecursionError:
@@ -227,10 +227,10 @@ def _prove(family: CheckFamily, check: Check, context: GateContext) -> Proved:
 
 
 def _with(context: GateContext, runs: list[Proved]) -> GateContext:
-    """The context, and what the checks before found."""
+    """Return the context with the results of the earlier checks."""
     proofs = tuple(one.proof for one in runs if one.proof)
     observed = tuple(row for one in runs for row in one.observed)
-    # A question may be answered with yes: what the rest has to say is wanted then.
+    # A question may be approved: then the results of the other checks are needed.
     refused = any(finding.refuses and not finding.asks for one in runs for finding in one.findings)
     if (proofs, observed, refused) == (context.proofs, context.observed, context.refused):
         return context
@@ -238,7 +238,7 @@ def _with(context: GateContext, runs: list[Proved]) -> GateContext:
 
 
 def together(runs: list[Proved]) -> TaskProof:
-    """All of it as one."""
+    """Combine the results of checks into one task proof."""
     return TaskProof(
         proofs=tuple(one.proof for one in runs if one.proof),
         findings=tuple(finding for one in runs for finding in one.findings),

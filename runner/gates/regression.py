@@ -1,4 +1,4 @@
-"""Proofs of other tasks, run on a change before it lands: a finding names what it would break.
+"""Run other tasks' proofs on a change before it lands, and name what it would break.
 
 Several run at once, each in a scratch tree of its own. Two in one tree would not be sound: a test
 may write beside the code (a database, a snapshot, a build), what a check changed is put back under
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from runner.model import Proof, Task
 
     Lane = Callable[[], AbstractContextManager["Helper | None"]]
-    """Another scratch tree with the same change in it; None where none is free."""
+    """Gives another scratch tree with the same change; None if none is free."""
 
 PREFIX = "regression:"
 """A check `regression:TASK-004/TC-004` is a test contract of another task."""
 KIND = "regression"
 _WORTH = 0.5
-"""Seconds of tests for which one more scratch tree is made; that takes a tenth of it."""
+"""Seconds of tests that justify another scratch tree; making one takes a tenth of that."""
 _UNKNOWN_SECONDS = 1.0
 
 
@@ -42,15 +42,15 @@ class Traced:
 
     task: Task
     name: str
-    """`TC-004`, or `contract:schema`."""
+    """Name such as `TC-004`, or `contract:schema`."""
     path: str
-    """The changed file by which it is reached."""
+    """Changed file that reaches it."""
     line: int
     why: str
     seconds: float | None = None
-    """How long it took last."""
+    """Its last duration in seconds."""
     secrets: tuple[tuple[str, str], ...] = ()
-    """Names and values that its own task's commands get."""
+    """Names and values of secrets for its own task's commands."""
 
     @property
     def check(self) -> str:
@@ -65,22 +65,22 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class Suspects:
-    """What a change may break, what fails soonest first."""
+    """The proofs that a change may break, the likely failures first."""
 
     traced: tuple[Traced, ...] = ()
     enough: int | None = None
-    """After how many failures no more is started; None where all of them have to be known."""
+    """Failures after which no more tests start; None if all must be known."""
     notes: tuple[Finding, ...] = ()
-    """What could not be decided."""
+    """Findings about what could not be decided."""
 
 
 def estimate_seconds(traced: Traced) -> float:
-    """How long a proof will take, as far as it is known."""
+    """Estimate the seconds of a proof from earlier runs."""
     return _UNKNOWN_SECONDS if traced.seconds is None else traced.seconds
 
 
 def count_helpers(suspects: Suspects) -> int:
-    """How many trees beside the task's own are worth making, by how long it is expected to take.
+    """Return how many additional trees are worth creating for the expected duration.
 
     What uses scarce things, one of which two must not take at once, is the task's own tree's.
     """
@@ -121,7 +121,7 @@ def prove_others(
 
 
 def _work_together(row: _Row, lane: Lane | None, helpers: int) -> None:
-    """The task's own tree works on its row with the others; a bug in one of them is raised."""
+    """Run the row in the task's tree and in helper trees; exceptions of helpers are raised."""
     from concurrent.futures import ThreadPoolExecutor
 
     assert lane is not None
@@ -130,8 +130,8 @@ def _work_together(row: _Row, lane: Lane | None, helpers: int) -> None:
         try:
             row.work(row.context)
         except BaseException:
-            # The executor waits for its threads at the end: without this an interrupt is acted on
-            # only when the whole row is through.
+            # The executor waits for its threads on exit: otherwise an interrupt takes effect only
+            # after the whole row.
             row.stop()
             raise
         for one in beside:
@@ -140,7 +140,7 @@ def _work_together(row: _Row, lane: Lane | None, helpers: int) -> None:
 
 @dataclass(slots=True)
 class _Row:
-    """What waits to be run, taken by whoever is free."""
+    """A queue of proofs to run, taken by free workers."""
 
     suspects: Suspects
     context: GateContext
@@ -148,7 +148,7 @@ class _Row:
     completed: Callable[[Proof], None]
     _waiting: deque[int] = field(default_factory=deque)
     _alone: deque[int] = field(default_factory=deque)
-    """What uses scarce things, one of which two must not take at once: the task's own tree's."""
+    """Tests with scarce resources, which must not run in parallel: for the task's own tree."""
     _proved: dict[int, Proved] = field(default_factory=dict)
     _failures: int = 0
     _lock: Lock = field(default_factory=Lock)
@@ -158,18 +158,18 @@ class _Row:
             (self._alone if one.task.uses else self._waiting).append(number)
 
     def work_in(self, lane: Lane) -> None:
-        """Work on the row in another tree, as long as there is one."""
+        """Run entries of the row in another tree while one is available."""
         with lane() as helper:
             while helper is not None and helper.may_go_on() and self._one(helper.context):
                 pass
 
     def work(self, context: GateContext) -> None:
-        """Work on the row in the task's own tree, to its end."""
+        """Run entries of the row in the task's tree until none is left."""
         while self._one(context, self._alone) or self._one(context):
             pass
 
     def stop(self) -> None:
-        """Nothing more is started."""
+        """Stop starting further entries."""
         with self._lock:
             self._waiting.clear()
             self._alone.clear()
@@ -202,7 +202,7 @@ class _Row:
             return row.popleft()
 
     def to_proven(self) -> TaskProof:
-        """What came of all, in the order of what was traced."""
+        """Return the combined results in the order of the traced tests."""
         proven = together([self._proved[number] for number in sorted(self._proved)])
         left = len(self._waiting) + len(self._alone)
         over = left > 0 and not self.context.cancelled.is_set()
@@ -211,7 +211,7 @@ class _Row:
 
 
 def make_left_out(left: int, failures: int) -> Finding:
-    """A note on proofs that were not run, since enough of them had failed."""
+    """Return a note on proofs that did not run because too many had failed."""
     checks = "1 more was" if left == 1 else f"{left} more were"
     return Finding(
         check=KIND,
@@ -222,7 +222,7 @@ def make_left_out(left: int, failures: int) -> Finding:
 
 
 def _context_for(traced: Traced, context: GateContext) -> GateContext:
-    """The context with the secrets of the task whose proof it is, in place of the change's own."""
+    """Return the context with the secrets of the traced task instead of the change's own."""
     mine = {need.name for need in context.task.requires if need.kind == "secret"}
     kept = {name: value for name, value in context.environment.items() if name not in mine}
     values = tuple(value for _, value in traced.secrets)
@@ -235,7 +235,7 @@ def _context_for(traced: Traced, context: GateContext) -> GateContext:
 
 
 def _check(traced: Traced, context: GateContext) -> Check:
-    """The other task's check as one about this change."""
+    """Return the check of another task, labelled for this change."""
     checks = contract_tests.checks(traced.task, context.settings)
     if traced.is_contract:
         checks = contract_checks.checks(traced.task, context.settings)
@@ -251,7 +251,7 @@ def _prove(traced: Traced, context: GateContext) -> Proved:
 
 
 def _about(traced: Traced, proved: Proved) -> Proved:
-    """What a run says, as a word about the change and not about the other task."""
+    """Turn a result into one about the change instead of the other task."""
     proof = replace(proved.proof, kind=KIND, held_out=()) if proved.proof else None
     return replace(
         proved,
@@ -275,7 +275,7 @@ def _locate_finding(traced: Traced, finding: Finding) -> Finding:
 
 
 def failures_before(kept: Path | None, shown: str, task: str, name: str) -> int:
-    """How many changes have failed a proof of another task here, as the user's cache knows."""
+    """Return how many changes have failed this proof of another task, from the user's cache."""
     count = proof_cache.load_entry(kept, "broken", shown, task, name).get("failures")
     return count if isinstance(count, int) else 0
 
@@ -288,7 +288,7 @@ def remember_failure(traced: Traced, kept: Path | None, shown: str) -> None:
 
 
 def find_broken_tasks(checks: Iterable[str]) -> tuple[str, ...]:
-    """The tasks that refusing checks are about; none where a check is no test of another task.
+    """Return the tasks of failed checks, sorted; empty if one check is not another task's.
 
     By their ids: the checks come in the order in which they failed, which is chance.
     """

@@ -1,4 +1,4 @@
-"""Has pytest, unittest and doctest write down how tests end, in the interpreter that runs them.
+"""Make pytest, unittest and doctest report results per test, in their own interpreter.
 
 It is copied beside `sitecustomize_hook`, which loads it where one of them is, and never imported
 here. A test program that another one started is no part of the proof, and writes nothing.
@@ -26,14 +26,14 @@ WITHIN = "RUNNER_REPORT_WITHIN"
 _OURS = re.compile(
     r"(?:'--junitxml=[^']*/reports/[^']*'|--junitxml=\S*/reports/\S+) -o junit_family=xunit1"
 )
-"""The options that a test program which started this one was given."""
+"""Options from a test program that started this one."""
 _AGAIN = frozenset(("--lf", "--last-failed", "--ff", "--failed-first", "--nf", "--new-first"))
 _VOLATILE = frozenset(("_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "PYTEST_CURRENT_TEST"))
 
 
 @contextmanager
 def outermost(tool: str, words: list[str]) -> Iterator[str]:
-    """While tests run: what is started now is started by a test program.
+    """Mark the block as run by a test program, so that nested test programs are recognized.
 
     Gives the path of the report without its ending, empty within another test program. A mark tells
     of a program that did not come to its end.
@@ -63,7 +63,7 @@ def outermost(tool: str, words: list[str]) -> Iterator[str]:
 
 
 def _key(words: list[str]) -> str:
-    """What two runs have in common of which the second repeats the first."""
+    """Return a key that two runs share if the second repeats the first."""
     kept = [word for word in words if word not in _AGAIN and not _is_path(word)]
     given = sorted(
         (name, value)
@@ -81,7 +81,7 @@ def _is_path(word: str) -> bool:
 
 
 def of_pytest(config: ModuleType) -> None:
-    """Give each run of pytest a file of its own; what it starts inherits none."""
+    """Make each pytest run write its own report; programs that it starts inherit none."""
     name_of_main = "_main" if hasattr(config, "_main") else "main"  # since pytest 9.1
     main = getattr(config, name_of_main)
 
@@ -124,15 +124,14 @@ class _Seen:
         self.file = ""
 
     def pytest_configure(self, config: Any) -> None:
-        """The options are read."""
+        """Read the report path from the options."""
         with suppress(Exception):
             named = os.path.expandvars(getattr(config.option, "xmlpath", None) or "")
             self.file = os.path.abspath(os.path.expanduser(named)) if named else ""  # noqa: PTH111, PTH100 - as pytest does
 
     def copy(self, target: str) -> None:
-        """A person's own report, where it took the place of ours."""
-        # Words of the line come behind those of PYTEST_ADDOPTS, and of two --junitxml the last
-        # counts.
+        """Copy the person's report to `target` if it replaced the runner's own."""
+        # Arguments on the line follow those of PYTEST_ADDOPTS, and the last --junitxml wins.
         if target and self.file not in ("", target) and not os.path.exists(target):
             with open(self.file, "rb") as read, open(target, "wb") as written:
                 written.write(read.read())
@@ -142,7 +141,7 @@ class _Seen:
 
 
 def of_unittest(module: ModuleType) -> None:
-    """Keep the result of each run of a `TextTestRunner`, by whomever it is started."""
+    """Record the results of every `TextTestRunner` run."""
     runner = module.TextTestRunner
     run = runner.run
 
@@ -201,7 +200,7 @@ def _noting(make: Callable[[], Any], began: list[str]) -> Callable[[], Any]:
 
 
 def _rows(result: Any, began: list[str]) -> dict[str, tuple[str, str]]:
-    """By test how it ended, and its message."""
+    """Return outcome and message by test."""
     rows = dict.fromkeys(began, ("passed", ""))
     for case, _ in getattr(result, "expectedFailures", ()):
         rows[str(case.id())] = ("xfailed", "")
@@ -212,15 +211,15 @@ def _rows(result: Any, began: list[str]) -> dict[str, tuple[str, str]]:
     for word, found in (("failure", result.failures), ("error", result.errors)):
         for case, message in found:
             whole = getattr(case, "test_case", None)  # of a subTest
-            # Only the whole was begun, as far as unittest tells: it would count as passed beside a
-            # part of it that failed.
+            # unittest only reports the start of the whole: it would count as passed despite a
+            # failed part.
             rows.pop(str(whole.id()) if whole is not None else "", None)
             rows[str(case.id())] = (word, str(message))
     return rows
 
 
 def _write(path: str, rows: dict[str, tuple[str, str]]) -> None:
-    """JUnit, as pytest has it; the id stands as it is."""
+    """Write a JUnit report like that of pytest, with the unchanged test id."""
     lines = ['<testsuites><testsuite name="unittest">']
     for name, (word, message) in rows.items():
         lines.append('<testcase runner-id="%s" name="%s">' % ((_escape_attribute(name),) * 2))
@@ -237,16 +236,16 @@ def _write(path: str, rows: dict[str, tuple[str, str]]) -> None:
 
 
 def _escape(text: str) -> str:
-    """Text between tags; the standard library's `saxutils` loads HTTP and TLS for it, 65 ms."""
+    """Escape text for XML; `saxutils` of the standard library takes 65 ms to import."""
     return _plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _escape_attribute(text: str) -> str:
-    """Text between quotes, where a reader takes a bare line break for a blank (XML 1.0, 3.3.3)."""
+    """Escape an XML attribute value, including line breaks (XML 1.0, 3.3.3)."""
     whole = _escape(text).replace('"', "&quot;")
     return whole.replace("\n", "&#10;").replace("\t", "&#9;")
 
 
 def _plain(text: str) -> str:
-    """Without the characters that XML 1.0 does not have."""
+    """Replace the characters that XML 1.0 does not allow."""
     return "".join(c if c >= " " or c in "\t\n" else "?" for c in text if c not in "\ufffe\uffff")

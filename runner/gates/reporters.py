@@ -49,20 +49,20 @@ class Reporting:
 
     fitted: Fitted
     plain: Fitted
-    """The same without a reporter, for a tool that does not take one."""
+    """The same without a reporter, for a tool that does not support one."""
     folder: Path
-    """Where every test program that the command starts says how its tests ended."""
+    """Folder in which every started test program reports its results."""
     root: str
-    """The project's folder, as those programs name it."""
+    """The project's folder, as those programs see it."""
     expected: bool
-    """Whether the tool that the command names always says how many tests ran."""
+    """Whether the tool named in the command always reports how many tests ran."""
 
     def clear(self) -> None:
-        """Take away what an earlier run left."""
+        """Remove the reports of an earlier run."""
         make_empty(self.folder)
 
     def read_reports(self) -> Reports:
-        """What the test programs reported."""
+        """Read the reports of the test programs."""
         return read_reports(self.folder, self.root)
 
     def hear(self, context: GateContext) -> Reports:
@@ -74,12 +74,12 @@ class Reporting:
 
 
 def expects(check: Check) -> bool:
-    """Whether a check says that its tests fail: by `(unit, fails)`, or a `!` at its begin."""
+    """Return whether a check expects its tests to fail, by `(unit, fails)` or a `!` prefix."""
     return check.kind == "test" and (check.fails or expects_failures(check.command))
 
 
 def with_reports(check: Check, context: GateContext, plain: Fitted) -> Reporting:
-    """The command, so that the test programs that it starts write down how their tests ended."""
+    """Return the command with options that make its test tools write result reports."""
     name = file_name(check.task + check.id)
     folder = own_folder(context.place.box, _FOLDER, name)
     plain = _with_hooks(plain, context, folder)
@@ -109,7 +109,7 @@ def _root(context: GateContext) -> str:
 
 
 def _with_hooks(plain: Fitted, context: GateContext, folder: Path) -> Fitted:
-    """What stands before Python, Node, go and cargo, wherever the command starts one of them."""
+    """Add hooks for Python, Node, go and cargo to a command's environment."""
     start = shim.write_module(context.place)
     hooks = write_hooks(context.place, context.environment)
     given = {**context.environment, **plain.variables}
@@ -125,7 +125,7 @@ def _with_hooks(plain: Fitted, context: GateContext, folder: Path) -> Fitted:
 
 
 def not_taken(ran: Ran) -> bool:
-    """Whether the tool ended because it does not take the reporter it was given."""
+    """Return whether the tool ended because it does not support the reporter."""
     return ran.exit != 0 and bool(_NOT_TAKEN.search(ran.tail))
 
 
@@ -135,8 +135,8 @@ def not_taken(ran: Ran) -> bool:
 _HOOKS = "hooks"
 _TOOLS = ("go", "cargo")
 
-# The exit goes by way of a file: that of a pipeline is the exit of its last command, here of
-# `tee`, and `pipefail` is not in every sh (POSIX 2018, XCU 2.9.2).
+# The exit code goes through a file: a pipeline's is that of its last command, here `tee`, and not
+# every sh has `pipefail` (POSIX 2018, XCU 2.9.2).
 _SHELL = """\
 #!/bin/sh
 # Runs before {tool} in a proof: keeps what its tests say, and passes on its exit.
@@ -175,8 +175,7 @@ _NAMED = {
     set -- "$@" "$word"
     if [ -z "$given" ] && [ "$word" = test ]; then given=1; set -- "$@" -json; fi
   done""",
-    # `cargo test` ends at the first binary that fails, and the tests of the others have no
-    # result.
+    # `cargo test` stops at the first failing binary, and the tests of the others have no result.
     "cargo": """\
   given=
   for word do
@@ -186,7 +185,7 @@ _NAMED = {
     case $given$word in test | t) given=1; set -- "$@" --no-fail-fast ;; esac
   done""",
 }
-"""Where every test is to be named: the tool's words so that it does."""
+"""Options that make a tool name every test."""
 _PACKAGES = {
     "go": """"$real" list -deps -test -f '{{.Dir}}' ./...""",
     "cargo": (
@@ -194,11 +193,11 @@ _PACKAGES = {
         """ sed -n 's/^"manifest_path":"\\(.*\\)"$/\\1/p'"""
     ),
 }
-"""What lists the folders of all packages that are built."""
+"""Commands that list the folders of all packages that are built."""
 
 
 def write_hooks(place: Place, environment: Mapping[str, str]) -> Path:
-    """The folder with the preload and, in `bin`, what stands before `go` and `cargo`.
+    """Write the report hooks and return their folder; `bin` wraps `go` and `cargo`.
 
     Commands may write there, so all of it is made right again each time.
     """
@@ -208,7 +207,7 @@ def write_hooks(place: Place, environment: Mapping[str, str]) -> Path:
     put(folder / "vitest.mjs", vitest_hook.PROVIDER.encode())
     for tool in _TOOLS:
         real = which(tool, environment)
-        # Where PATH has ours already, it would start itself without end.
+        # If PATH already has the runner's programs, it would start itself endlessly.
         if real is not None and not real.is_relative_to(programs):
             text = _SHELL.format(
                 tool=tool,

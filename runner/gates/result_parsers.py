@@ -1,4 +1,4 @@
-"""Parse test results from a tool's output, and the complaints of linters and type checkers.
+"""Parse test results and linter findings from a tool's output.
 
 Tools print the results of all tests, or of those that failed. A complaint is `path: text` without
 line number, counted: one more in a file than before is new. Knows `path:line:col: text` (ruff,
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from runner.process.base import Ran
 
 _MOST_READ = 4 * 1024 * 1024
-"""Bytes of a log that are read for what it names."""
+"""Bytes of a log that are read for test names."""
 _COLOUR = regex(r"\x1b\[[0-9;]*[A-Za-z]")
 _GO = regex(r"^ *--- (PASS|FAIL|SKIP): (\S+) \(([\d.]+)s\)$", re.MULTILINE)
 _CARGO = regex(r"^test (\S.*?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b", re.MULTILINE)
 EXAMPLE = "doctest > "
-"""Begins the name of an example of Python's doctest."""
+"""Prefix of the name of a doctest example."""
 _EXAMPLE = regex(
     r"^(?:Trying:|(?P<bad>File \"[^\"\n]*\", line \d+, in [^\n]*\nFailed example:))\n"
     r"(?P<source>(?: {4}[^\n]*\n)+)(?=Expect|Got|Exception raised)",
     re.MULTILINE,
 )
-"""How Python's doctest tells an example: before it is tried (`-v`), and where it failed."""
+"""How Python's doctest prints an example: before it is tried (`-v`), and after a failure."""
 _OUTCOMES = {
     "pass": TestOutcome.PASSED,
     "ok": TestOutcome.PASSED,
@@ -45,7 +45,7 @@ _OUTCOMES = {
 
 
 def output_of(ran: Ran) -> str:
-    """The output of a command as far as it is kept and bearable, else its end."""
+    """Return the output of a command from its log up to a limit, else its tail."""
     if ran.log is None:
         return ran.tail
     try:
@@ -56,17 +56,17 @@ def output_of(ran: Ran) -> str:
 
 
 def is_cut(ran: Ran) -> bool:
-    """Whether a command printed more than `output_of` gives."""
+    """Return whether a command printed more than `output_of` returns."""
     return ran.size > (_MOST_READ if ran.log else len(ran.tail.encode()))
 
 
 def without_colours(output: str) -> str:
-    """The output of a tool that colours it whoever listens (ECMA-48, SGR)."""
+    """Return the output without colour codes (ECMA-48, SGR)."""
     return _COLOUR.sub("", output)
 
 
 def parse_results(output: str) -> TestResults | None:
-    """The tests that a tool names in its output; None where it names none.
+    """Parse the tests named in a tool's output; return None if there are none.
 
     `go test -v` or `-json`, `cargo test` and `doctest -v` name all of them; go and doctest
     otherwise those that failed.
@@ -83,7 +83,7 @@ def _go(output: str) -> dict[str, TestOutcome]:
 
 
 def _go_json(output: str) -> dict[str, TestOutcome]:
-    """Events of `go test -json` (cmd/test2json): the last word on each test."""
+    """Parse the last event on each test of `go test -json` (cmd/test2json)."""
     found = {}
     for line in output.splitlines():
         if not line.startswith('{"') or '"Test"' not in line:
@@ -105,7 +105,7 @@ def _cargo(output: str) -> dict[str, TestOutcome]:
 
 
 def _doctest(output: str) -> dict[str, TestOutcome]:
-    """Examples by what they run; one that stands there twice failed where either did."""
+    """Return examples by their source; one that appears twice fails if either does."""
     found: dict[str, TestOutcome] = {}
     for match in _EXAMPLE.finditer(output):
         name = f"{EXAMPLE}{' '.join(match['source'].split())}"
@@ -128,7 +128,7 @@ _NUMBERED = regex(r"\b(line|lines|column|col)( |:)\d+")
 
 
 def complaints(output: str, root: str = "") -> Counter[str]:
-    """Every complaint in the output of a tool, with how often it stands there."""
+    """Return every complaint in a tool's output with its count."""
     found: Counter[str] = Counter()
     for path, text in _parse_lines(without_colours(output).splitlines()):
         at = path.removeprefix(root).removeprefix("/") if root else path
@@ -161,7 +161,7 @@ _MISFIT = regex(
 
 
 def misfits(output: str) -> frozenset[tuple[str, int]]:
-    """Files and lines of which a compiler of go, cargo or TypeScript says that they are wrong."""
+    """Return the files and lines of compiler errors of go, cargo or TypeScript."""
     found = _MISFIT.finditer(without_colours(output))
     named = ((kind, one) for one in found for kind in ("go", "rust", "ts") if one[kind])
     return frozenset((one[kind].strip(), int(one[f"{kind}_line"])) for kind, one in named)

@@ -1,4 +1,4 @@
-"""Gates that run no other tests than a test contract of the task that passed, in other words.
+"""Skip gates that run the same tests as a passed test contract.
 
 `pytest -q testing` and `python -m pytest` run the same ids where all test files lie in `testing`.
 In any doubt (another option, settings that change what is collected) the gate runs.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SETTINGS = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 _COLLECTS_MORE = regex(r"python_files|doctest|collect_file|pycollect|pyargs|rootdir|confcutdir")
-"""What may have pytest take tests from files of other names, or from other places."""
+"""Settings that may make pytest collect tests from other files or places."""
 _TEST_PATHS = regex(r"(?m)^[ \t]*testpaths[ \t]*=[ \t]*(\[[^\]]*\]|[^\n]*(?:\n[ \t]+[^\n]*)*)")
 _PATH = regex(r"[\w./-]+")
 # docs.pytest.org, "Conventions for Python test discovery".
@@ -45,13 +45,13 @@ def find_same_contract(check: Check, context: GateContext) -> str:
 
 
 def _is_plain_pass(ended: CheckResult) -> bool:
-    """Whether it passed, and named its tests, all of files that pytest collects by itself."""
+    """Return whether a run passed and named its tests, all in files that pytest collects."""
     tests = ended.results.tests if ended.results else ()
     return ended.passed and bool(tests) and all(_TEST_FILE.search(one.file) for one in tests)
 
 
 def _holds_all(folders: tuple[str, ...], asked: tuple[str, ...], context: GateContext) -> bool:
-    """Whether all files with tests below the paths `asked` lie below `folders`."""
+    """Return whether `folders` contain all test files below the requested paths."""
     texts = {name: _text(context.after(name)) for name in _SETTINGS}
     if any(map(_COLLECTS_MORE.search, texts.values())) or any("::" in one for one in folders):
         return False
@@ -63,7 +63,7 @@ def _holds_all(folders: tuple[str, ...], asked: tuple[str, ...], context: GateCo
 def _is_beyond(
     path: str, roots: tuple[str, ...], folders: tuple[str, ...], context: GateContext
 ) -> bool:
-    """Whether a file below `roots` may bring a test that is not below `folders`."""
+    """Return whether a file below `roots` may add a test outside `folders`."""
     if path in roots and not _TEST_FILE.search(path):
         return path not in folders
     if any(_is_within(path, one) for one in folders):

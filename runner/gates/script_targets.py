@@ -1,4 +1,4 @@
-"""What a check runs behind its command: scripts of package.json, rules of make, script files.
+"""Resolve a check's command: package.json scripts, make rules, script files.
 
 A change of them is shown to a person as a change of the check.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
 _PLACED = frozenset({"--prefix", "-C", "--dir", "--cwd"})
 """Options whose value names the folder of package.json."""
-# In the order in which GNU make looks for them (its manual, Makefile Names).
+# In GNU make's search order (its manual, Makefile Names).
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _RULE = regex(
     r"^([^\s#:=][^:=\n]*):(?!=)([^=\n;#]*)[;#]?(.*(?:\n(?:\t.*|[ \t]*(?=\n)))*)", re.MULTILINE
@@ -129,7 +129,7 @@ def _rules(words: tuple[str, ...], read: Read) -> Iterator[Part]:
     path = next((one for one in _MAKEFILES if read(one)), "")
     text = (read(path) or b"").decode("utf-8", "replace") if path else ""
     rules = {name: rule for rule in _RULE.finditer(text) for name in rule[1].split()}
-    # Without a goal make takes the first rule (GNU make, Goals).
+    # Without a goal make builds the first rule (GNU make, Goals).
     waiting = [word for word in words if word in rules] or [*rules][:1]
     for name in waiting:
         yield (path, name), "\n".join(filter(None, map(str.strip, rules[name][3].split("\n"))))

@@ -1,4 +1,4 @@
-"""The modules that stand before every Python interpreter of a proof: laid out, put in front.
+"""Install the modules that load before every Python interpreter of a proof.
 
 An editable install puts the repository's path into the interpreter's search path. In a sandbox the
 scratch tree stands at that path; without one, a broken change would be proven by the good old code.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _FOLDER = "shim"
 _COMPILED = "__pycache__"
 _UNCHECKED = b"\1\0\0\0"
-"""Flags of byte code that bears a digest which nobody asks for (PEP 552)."""
+"""Flags of byte code with a digest that is not checked (PEP 552)."""
 _FILES = {
     "sitecustomize_hook.py": "sitecustomize.py",
     "startup_lines.py": "_runner_lines.py",
@@ -48,7 +48,7 @@ _PLAIN = regex(r"[\w./+@%-]+")
 
 
 def write_module(place: Place) -> Path:
-    """The folder that holds the module, which commands see at the same path.
+    """Write the module's folder again and return it; its path is equal in the sandbox.
 
     Commands may write there, so it is made right again each time, and no link is followed.
     """
@@ -63,7 +63,7 @@ def write_module(place: Place) -> Path:
 
 
 def _put_byte_code(box: Path) -> None:
-    """Put the modules there compiled, and nothing else: it would run instead of what we wrote."""
+    """Write the compiled modules and remove other byte code, which would be run instead of ours."""
     folder = own_files.own_folder(box, _FOLDER, _COMPILED)
     tag = sys.implementation.cache_tag
     ours = {f"{Path(shown).stem}.{tag}.pyc": name for name, shown in _FILES.items()}
@@ -82,30 +82,30 @@ def _text(name: str) -> bytes:
 
 @cache
 def _byte_code(name: str) -> bytes:
-    """A module compiled, for interpreters of our version: others pass it over by its name.
+    """Compile a module to byte code for the runner's Python version.
 
     Each command would compile them anew, 20 ms of a processor. It names the bytes it was made of
     and not their time, and is not held against them (PEP 552): it is put right with them.
     """
-    # From the byte code beside our own file, where there is some.
+    # From the byte code next to this file, if there is any.
     code = SourceFileLoader(name, str(Path(__file__).with_name(name))).get_code(name)
     return MAGIC_NUMBER + _UNCHECKED + source_hash(_text(name)) + marshal.dumps(code)
 
 
 def search_path(folder: Path, given: str = "") -> str:
-    """PYTHONPATH with the folder in front, once."""
+    """Return PYTHONPATH with the folder first and only once."""
     others = [path for path in given.split(os.pathsep) if path and path != str(folder)]
     return os.pathsep.join([str(folder), *others])
 
 
 def in_front(line: str, folder: Path) -> str:
-    """A shell line whose own `PYTHONPATH=…` keeps the folder in front of what it says."""
+    """Return a shell line with the folder first in each `PYTHONPATH=…` assignment."""
     plain = _PLAIN.fullmatch(str(folder)) is not None
     shown = str(folder) if plain else shlex.quote(str(folder))
 
     def put(match: re.Match[str]) -> str:
-        # Behind a colon nothing is an entry, too: the current folder, for which the line did not
-        # ask.
+        # An empty entry after a colon also means the current folder, which the line did not
+        # request.
         colon = "" if match["empty"] is not None else os.pathsep
         return f"PYTHONPATH={shown}{colon}"
 
@@ -121,7 +121,7 @@ _NODE = "loaded_scripts.cjs"
 def redirect_environment(
     place: Place, sandbox: Sandbox, given: Mapping[str, str]
 ) -> dict[str, str]:
-    """Variables with which installed links into the repository lead to the scratch tree.
+    """Return the variables that redirect installed links to the repository to the scratch tree.
 
     `given` are the others. Empty where a sandbox shows the tree at the repository's own path.
     """
@@ -137,7 +137,7 @@ def redirect_environment(
 
 
 def watch_environment(place: Place, sandbox: Sandbox, given: Mapping[str, str]) -> dict[str, str]:
-    """The same, with each program of Python and of Node writing down what it loaded elsewhere."""
+    """Return variables that make Python and Node record the files loaded from elsewhere."""
     root = str(sandbox.sees(place, place.tree))
     copies = {copy: f"{root}/{source}" for copy, source in find_copies(place).items()}
     if sandbox.contains and not copies:
@@ -152,7 +152,7 @@ def watch_environment(place: Place, sandbox: Sandbox, given: Mapping[str, str]) 
 
 
 def findings(context: GateContext) -> tuple[Finding, ...]:
-    """A finding when the proof ran code of the real tree: then it proves nothing."""
+    """Return a finding if the proof ran code of the real working tree."""
     if _OUT not in context.environment:
         return ()  # nothing was watched: what is there is of another proof
     seen = _load_seen(context.place.box / _SEEN)

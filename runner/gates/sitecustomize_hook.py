@@ -1,4 +1,4 @@
-"""Stands before the start of an interpreter, as its `sitecustomize`: watches and measures it.
+"""Loaded as `sitecustomize` at an interpreter's start: watch and measure the process.
 
 It is copied into the box of a job slot and never imported here. Each part is switched on by
 environment variables. Whatever goes wrong in it, the person's program runs as it would without.
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 OWN = os.path.dirname(os.path.abspath(__file__))
 LINES = "_runner_lines"
-"""Another module in this folder, which is loaded where all of coverage.py measures lines."""
+"""Module in this folder, loaded where the complete coverage.py measures lines."""
 TRACER = "_runner_tracer"
-"""The one that measures them with its tracer alone."""
+"""Module that measures lines with only the tracer of coverage.py."""
 PLAIN_TRACER = "_runner_python_tracer"
-"""The tracer for interpreters without coverage.py."""
+"""Tracer for interpreters without coverage.py."""
 REPORT = "_runner_report"
-"""The one that is loaded where a test tool is imported."""
+"""Module that is loaded when a test tool is imported."""
 _TOOLS = {
     "_pytest.config": "of_pytest",
     "unittest.runner": "of_unittest",
@@ -59,7 +59,7 @@ class HookRepository:
         self.shared = tuple(path + os.sep for path in shared if path)
 
     def holds(self, path: Any) -> bool:
-        """Whether a path leads to a file of the repository that is not installed there."""
+        """Return whether a path is a repository file that is not an installed package."""
         if not self.root or not isinstance(path, str) or not os.path.isabs(path):
             return False
         real = os.path.realpath(path)
@@ -67,12 +67,12 @@ class HookRepository:
         return inside and not (real + os.sep).startswith(self.shared)
 
     def lead(self, path: Any) -> Any:
-        """The same path in the scratch tree, where the repository holds it."""
+        """Return the path in the scratch tree if the repository contains it."""
         return self.tree + os.path.realpath(path)[len(self.root) :] if self.holds(path) else path
 
 
 def redirect() -> None:
-    """Have what is installed as a link into the repository lead to the scratch tree."""
+    """Redirect installed links to the repository to the scratch tree."""
     repository = HookRepository()
     sys.path[:] = [repository.lead(path) for path in sys.path]
     sys.meta_path.insert(0, Redirected(repository))
@@ -97,8 +97,8 @@ class Redirected:
                             yield entry.name.partition(".")[0], os.path.realpath(entry.path)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """The spec of a module of the repository, from the scratch tree; None for all others."""
-        # They are there already: what is imported here comes here again.
+        """Return the spec of a repository module in the scratch tree; None for any other."""
+        # Both are already loaded: importing others here would recurse.
         from _frozen_importlib_external import PathFinder, spec_from_file_location
 
         holds, lead = self.repository.holds, self.repository.lead
@@ -139,7 +139,7 @@ def watch() -> None:
 
 
 def _find_old(files: Any, copies: str) -> list[str]:
-    """The files that are copies of files of the repository, and not what it has now."""
+    """Return the loaded copies of repository files whose content is out of date."""
     import json
 
     found = []
@@ -160,7 +160,7 @@ def _find_old(files: Any, copies: str) -> list[str]:
 
 
 def report() -> None:
-    """Have the test tools that this interpreter imports write down how each test ends."""
+    """Install hooks that make imported test tools report each result."""
     keep_in_children()
     sys.meta_path.insert(0, Watcher())
 
@@ -169,7 +169,7 @@ class Watcher:
     """A finder that finds nothing itself: it hears of each import, and sees the tools come."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """The spec that others have for a test tool; None for all else."""
+        """Return the spec of a test tool, watched; None for other modules."""
         if name not in _TOOLS:
             return None
         others = (one for one in tuple(sys.meta_path) if one is not self)
@@ -209,7 +209,7 @@ def measure() -> None:
     settled: list[bool] = []
 
     def hear(event: str, given: tuple[Any, ...]) -> None:
-        # The hook stays for as long as the interpreter (PEP 578): once settled it costs one look.
+        # The hook stays as long as the interpreter (PEP 578): once settled it costs one check.
         if settled or event not in ("exec", "cpython.run_file"):
             return
         name = given[0] if event != "exec" else getattr(given[0], "co_filename", "")
@@ -263,7 +263,7 @@ def measure_now() -> None:
 
 
 def find_coverage(ours: str, python: str) -> str:
-    """The folder of the project's own coverage.py, else of ours if this is the Python it is for.
+    """Return the folder of coverage.py: the project's, else the runner's if Python matches.
 
     Never a file of the program that happens to have this name: it is looked for where packages
     are installed.
@@ -278,19 +278,19 @@ def find_coverage(ours: str, python: str) -> str:
 
 
 def load_coverage(ours: str) -> Any:
-    """All of the coverage.py in a folder; None where there is none."""
+    """Load the coverage.py in a folder; return None if that fails."""
     if not ours:
         return None
     with Quietly():
         return _load_module("coverage", os.path.join(ours, "__init__.py"), [ours])
-    # Half of it is loaded: an import of the program's own would find that.
+    # It is only half loaded: an import by the program would find it.
     for name in [name for name in sys.modules if name.split(".")[0] == "coverage"]:
         del sys.modules[name]
     return None
 
 
 def _load_own(name: str) -> Any:
-    """A module beside this one."""
+    """Load a module from the folder of this one."""
     return sys.modules.get(name) or _load_module(name, os.path.join(OWN, name + ".py"), None)
 
 
@@ -312,7 +312,7 @@ def note(**about: str) -> None:
 
     with Quietly():
         path = os.path.join(os.environ["RUNNER_COVER_OUT"], "about.jsonl")
-        # Interpreters that end at once write behind one another, not over one another (open(2)).
+        # Interpreters that end at the same time append instead of overwriting each other (open(2)).
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             if os.fstat(descriptor).st_size < _LONGEST_NOTES:
@@ -325,7 +325,7 @@ def note(**about: str) -> None:
 
 
 def keep_in_children() -> None:
-    """Have children whose variables the program chose itself start with this module, too."""
+    """Make child processes load this module even if the program sets their environment."""
     import _posixsubprocess
 
     if getattr(_posixsubprocess.fork_exec, "__module__", "") == __name__:
@@ -351,13 +351,13 @@ def keep_in_children() -> None:
 
 
 def _reports() -> dict[str, str]:
-    """Whether tests run here now, and who started it, which what is started must know."""
+    """Return the variables that child processes need while tests run."""
     names = ("RUNNER_REPORT_WITHIN", "RUNNER_REPORT_CHAIN")
     return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
 def _amend_arguments(given: tuple[Any, ...], passed_on: dict[str, str]) -> tuple[Any, ...]:
-    """The arguments of `_posixsubprocess.fork_exec`, whose sixth are the variables or None."""
+    """Return the arguments of `_posixsubprocess.fork_exec` with added variables."""
     variables = given[5]
     if variables is None:
         known = all(os.environ.get(name) == value for name, value in passed_on.items())

@@ -1,4 +1,4 @@
-"""Measures lines with coverage.py, in the interpreter of a proof; see `sitecustomize_hook`.
+"""Measure lines with coverage.py in the interpreter of a proof; see `sitecustomize_hook`.
 
 It is copied beside `sitecustomize_hook` and never imported here; the same holds for it.
 """
@@ -36,7 +36,7 @@ class Measuring:
         self.root = root
         self.only_ours = False
         self.others: dict[int, tuple[Any, set[str]]] = {}
-        """The program's own measurings, each with the files that it did not ask for."""
+        """The program's own measurements, each with the files that it did not request."""
         self.asked: Callable[..., Any] = coverage.Coverage._should_trace
         self.lines: Callable[..., Any] = coverage.CoverageData.add_lines
         # Without the project's settings: an `omit` there would hide lines from the proof.
@@ -67,7 +67,7 @@ class Measuring:
                 current.start()
 
     def _start_own(self) -> None:
-        """Greenlets change the stack under a tracer that does not know of them."""
+        """Start our measurement, with greenlet support if greenlet is installed."""
         sites = [path for path in sys.path if path.rstrip(os.sep).endswith("-packages")]
         if PathFinder.find_spec("greenlet", sites) is not None:
             with suppress(Exception):
@@ -88,11 +88,11 @@ class Measuring:
         self.own.save()
 
     def after_fork(self) -> None:
-        """Be the child: what the parent did or does is not done here."""
+        """Reset the state in a forked child."""
         self.only_ours = False
 
-    # A program that measures itself (`coverage run`, `pytest --cov`) pauses ours: only one tracer
-    # runs at a time. So what it gathers is given to ours too, and it gathers what ours wants.
+    # A program that measures itself (`coverage run`, `pytest --cov`) pauses this tracer: only one
+    # runs at a time. So its data is copied here, and it also gathers the files wanted here.
 
     def _share(self) -> None:
         measuring, stored = self.classes
@@ -117,7 +117,7 @@ class Measuring:
         stored.add_lines, stored.add_arcs = add_lines, add_arcs
 
     def _choose_tracer(self, other: Any, found: Any, at: tuple[str, Any]) -> Any:
-        """What to do with a file: as the program's measuring says, else as ours does."""
+        """Choose the tracer of a file: as the program's own measurement does, else as ours."""
         with suppress(Exception):
             kept = self.others.setdefault(id(other), (other, set()))
             mine = found if found.trace else self.asked(self.own, *at)
@@ -127,7 +127,7 @@ class Measuring:
         return found
 
     def _take_data(self, data: Any, found: Any, read: Callable[[Any], set[int]]) -> Any:
-        """Give ours what another has gathered; what is left for it, None for nothing at all."""
+        """Copy another measurement's data to ours, and return its own part; None if it has none."""
         with suppress(Exception):
             unasked: set[str] = set()
             for other, files in tuple(self.others.values()):

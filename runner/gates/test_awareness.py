@@ -1,4 +1,4 @@
-"""Names in product code by which it can know that it is tested: a fact for the reviewer.
+"""Find product code that checks whether it is being tested: a fact for the reviewer.
 
 A family of the registry; it runs no command and refuses nothing. Code that does something else
 while a test tool runs it makes every proof one of another program.
@@ -29,7 +29,7 @@ _NAMES = regex(
     rb"|['\"](?:_?pytest|unittest)['\"]\s+(?:not\s+)?in\s+sys\.modules"
     rb"|\btesting\.Testing\(|\bflag\.Lookup\(\s*\"test\."
 )
-"""Variables that test tools set for what they run, and how code asks for the tools themselves."""
+"""Variables that test tools set for their tests, and code that detects the tools."""
 
 
 def prove(check: Check, context: GateContext) -> Proved:  # noqa: ARG001 - a family's shape

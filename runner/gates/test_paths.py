@@ -1,4 +1,4 @@
-"""Which files are tests, and which tests they hold."""
+"""Detect test files and the tests in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FOLDER = regex(
     r"(?:\A|/)(?:tests?|__tests__|__mocks__|specs?|e2e|testdata|fixtures)/", re.IGNORECASE
 )
 _OTHERS = regex(r"(?:\A|/)(?:[^/]*_spec\.rb|[^/]*(?:Test|Tests|Spec)\.(?:java|kt|cs|scala))\Z")
-"""Of languages that are not read here."""
+"""Test files of unsupported languages."""
 
 _CHECKS = regex(
     r"\.(?:sh|bash|bats|mk)\Z|(?:\A|[/_.-])(?:tests?|checks?|verify|smoke|selftest|ci)(?=[/_.-])"
@@ -39,15 +39,15 @@ _RUNS_EXAMPLES = regex(r"\bdoctest\b|\bpy\.?test\b|\b(?:sybil|byexample)\b")
 _GLOBS = regex(r"--doctest-glob[= ]\s*['\"]?([^\s'\"]+)")
 _LARGEST = 500_000
 _LARGEST_SOURCE = 2_000_000
-"""Bytes of a file that is read for its tests; a larger one holds data."""
+"""Maximum bytes of a file searched for tests; a larger one contains data."""
 _LOOKERS = "[ [[ cmp diff egrep fgrep grep jq rg stat test wc yq"
 _READERS = frozenset(_LOOKERS.split())
-"""Programs that look at a file and run nothing of it."""
+"""Programs that read a file without running it."""
 _INNER = regex(r"[$<>]\(|`")
 
 
 def is_test_path(path: str) -> bool:
-    """Whether a path, relative to the project, is a test or belongs to tests."""
+    """Return whether a project path is a test or belongs to tests."""
     if _FOLDER.search(path) or _OTHERS.search(path):
         return True
     language = language_of(path)
@@ -55,14 +55,14 @@ def is_test_path(path: str) -> bool:
 
 
 def holds_tests(path: str) -> bool:
-    """Whether the tests in a file are found by name; a Python file of tests must be named so."""
+    """Return whether a file contains tests, by the file name that its language collects."""
     language = code_language(path)
     collected = language.collected if language else None
     return bool(collected.search(path)) if collected else is_test_path(path)
 
 
 def is_test_of(path: str, read: Callable[[], bytes], commands: Iterable[str]) -> bool:
-    """Whether a test contract names a file that holds tests, or is a script of checks.
+    """Return whether a test contract runs a file that contains tests or checks.
 
     `read` gives the file's content; it is called only where that decides. A file that a contract
     runs is a test, whatever its name: `python -m unittest t_lib` makes `t_lib.py` one. A program
@@ -80,7 +80,7 @@ def is_test_of(path: str, read: Callable[[], bytes], commands: Iterable[str]) ->
 
 
 def _runs_examples(path: str, line: str) -> bool:
-    """Whether a command line runs what stands behind `>>>` in a text."""
+    """Return whether a command line runs the doctest examples of a file."""
     if not _RUNS_EXAMPLES.search(line):
         return False
     line = _without_readers(line)
@@ -91,16 +91,16 @@ def _runs_examples(path: str, line: str) -> bool:
 
 
 def _without_readers(line: str) -> str:
-    """A line without its commands that only look at files; what is no shell line, as it is."""
+    """Return a line without commands that only read files."""
     for command in shell_commands.commands_of(line):
-        # what stands in a substitution runs, whoever reads what it prints
+        # a command in a substitution runs, whatever reads its output
         if not _INNER.search(command.text) and programs.program_of(command).name in _READERS:
             line = line.replace(command.text, " ", 1)
     return line
 
 
 def _names(path: str, command: str) -> bool:
-    """Whether a command line has the path in it, or its module's name as Python says it."""
+    """Return whether a command line contains the path or its Python module name."""
     if path in command:
         return bool(re.search(rf"(?<![\w/.-])(?:\./)?{re.escape(path)}(?![\w/-])", command))
     stem = path.rpartition(".")[0]
@@ -121,7 +121,7 @@ def find_tests(path: str, content: bytes | None) -> tuple[NamedTest, ...] | None
 
 
 def is_benchmark(name: str, path: str) -> bool:
-    """Whether a function of Go's tests runs only where `-bench` asks for it (go help testflag)."""
+    """Return whether a Go function runs only with `-bench` (go help testflag)."""
     return is_written_in(path, "go") and name.startswith("Benchmark")
 
 
@@ -147,7 +147,7 @@ _LARGEST_SETTINGS = 200_000
 def is_named_support(
     path: str, read: Callable[[], bytes], named_in: Callable[[str], Collection[str]]
 ) -> bool:
-    """Whether a file speaks to a test tool, and the base's configuration has it loaded.
+    """Return whether a file is test setup that the base's configuration loads.
 
     Such a setup file teaches every test what is equal, whatever it is called and wherever it lies.
     A change cannot make a file of the product one of them.
@@ -162,7 +162,7 @@ def is_named_support(
 
 
 def _folders(path: str) -> Iterator[str]:
-    """The folders around a file, up to the whole repository."""
+    """Yield the folders of a file up to the repository's top."""
     folder = posixpath.dirname(path)
     while folder:
         yield folder
@@ -171,7 +171,7 @@ def _folders(path: str) -> Iterator[str]:
 
 
 def find_named(folder: str, before: Callable[[str], bytes | None]) -> Iterator[str]:
-    """The files, without their endings, that the configurations of a folder have loaded."""
+    """Yield the setup files, without suffixes, that a folder's test configurations load."""
     tools = (f"{tool}.config.{end}" for tool in ("vitest", "vite", "jest") for end in _ENDINGS)
     for name in (*tools, *_CONFIGURATIONS):
         content = before(posixpath.join(folder, name))

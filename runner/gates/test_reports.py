@@ -1,4 +1,4 @@
-"""Read the results of the test programs of one check, each from a report of its own.
+"""Read the report of each test program that a check starts.
 
 The runner itself requests the reports. pytest, unittest and Node's own runner write JUnit; jest,
 vitest and mocha write JSON. go and cargo keep their output, which names every test where that was
@@ -39,32 +39,32 @@ if TYPE_CHECKING:
 
 
 _BY_NAME = ("pytest",)
-"""Reports at a path that a tool was given by its options: `pytest.xml`."""
+"""Reports at a path given to a tool in its options: `pytest.xml`."""
 _BY_EXIT = frozenset({"ava", "tap", "tape", "jasmine", "uvu", "qunit"})
-"""Tools that do nothing but test and give no report: how they end says whether tests failed."""
+"""Pure test tools without a report: their exit code shows whether tests failed."""
 _BY_LOADING = frozenset({"unittest", "jest", "vitest", "node", "go", "cargo"})
-"""Tools that name a test that failed: without any name none ran."""
+"""Tools that name a failed test: without any name, none ran."""
 _PYTEST_RAN_NONE = frozenset({2, 3, 4, 5})
 """Interrupted, internal error, usage error, no tests collected (pytest.ExitCode)."""
 _ASKED = ("go", "cargo")
-"""Tools that name every test only where they are asked to."""
+"""Tools that name every test only on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramReport:
-    """What one test program reported."""
+    """The report of one test program."""
 
     tool: str
     key: str
-    """The same for two programs of which the second repeats the first."""
+    """Equal for two programs of which the second repeats the first."""
     results: TestResults | None
     counts: Mapping[str, int]
     pid: int = 0
     chain: frozenset[int] = frozenset()
-    """Who started it, as far as that may be a test program."""
+    """Ancestor processes that may be test programs."""
     time: int = 0
     exit: int = 0
-    """As the program noted it itself; 0 where that is not known."""
+    """Exit code as the program recorded it; 0 if unknown."""
 
     @property
     def ran_none(self) -> bool:
@@ -79,12 +79,12 @@ class ProgramReport:
 
     @property
     def failed(self) -> int:
-        """How many tests failed."""
+        """Number of failed tests."""
         return sum(self.counts.get(word, 0) for word in FAILED_WORDS)
 
 
 def read_reports(folder: Path, root: str = "") -> Reports:
-    """What the reports in a folder say; files below `root` are named as the project does."""
+    """Read the reports in a folder; paths below `root` become relative."""
     every = [*_reports(folder, root)]
     unnamed = any(one.results is None and one.tool in _ASKED for one in every)
     cut = tuple(file.name.partition("-")[0] for file in files_in(folder, end=".started"))
@@ -95,11 +95,11 @@ def read_reports(folder: Path, root: str = "") -> Reports:
 
 
 _UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-"""What JSON of other programs ends in, where it is not what was asked: `1e999` is endless."""
+"""Errors for unexpected JSON of other programs: `1e999` is infinite."""
 
 
 def together(reports: Iterable[ProgramReport]) -> Reports:
-    """What stands in the end: of runs that repeat one another the last, of each test."""
+    """Merge reports; of repeated runs the last result of each test counts."""
     ordered = sorted(reports, key=lambda one: (one.tool, one.key, one.time))
     tests: list[TestResult] = []
     counts: dict[str, int] = {}
@@ -127,15 +127,15 @@ def together(reports: Iterable[ProgramReport]) -> Reports:
 
 
 def _outermost(reports: list[ProgramReport]) -> list[ProgramReport]:
-    """Without those that a test program started, and those that reported nothing."""
+    """Return the reports with results whose program was not started by another test program."""
     found = _without_started([one for one in reports if one.counts])
     exact = {one.tool for one in found if not one.pid}
-    # a tool that names its tests is heard; what it printed says no more
+    # if a tool names its tests, its report counts and its output adds nothing
     return [one for one in found if not one.pid or one.tool not in exact]
 
 
 def _without_started(reports: list[ProgramReport]) -> list[ProgramReport]:
-    """Those that none of the others started."""
+    """Return the reports of programs that no other reporting program started."""
     pids = {one.pid for one in reports if one.pid}
     return [one for one in reports if not one.chain & (pids - {one.pid})]
 
@@ -155,7 +155,7 @@ def _read_report(folder: Path, name: str) -> ProgramReport:
 
 
 def _read_kept(file: Path, root: str) -> ProgramReport:
-    """Of Python and Node: the tests that lie beside it, else what it printed."""
+    """Read a report of Python or Node: its test results, else its output."""
     try:
         about = json.loads(text_of(file) or "")
         tool, key, pid = str(about["tool"]), str(about["key"]), int(about["pid"])
@@ -178,7 +178,7 @@ def _read_kept(file: Path, root: str) -> ProgramReport:
 
 
 def _of_program(file: Path) -> ProgramReport:
-    """Of `go` and `cargo`: who it was, what it printed, how it ended."""
+    """Read a report of `go` or `cargo`: process, output and exit code."""
     about = (text_of(file) or "").splitlines()
     output = text_of(file.with_suffix(".out")) or ""
     code = (text_of(file.with_suffix(".exit")) or "").strip()
@@ -198,12 +198,12 @@ def _of_program(file: Path) -> ProgramReport:
 
 
 def _is_json(output: str) -> bool:
-    """Whether this is what `go test -json` prints."""
+    """Return whether output is from `go test -json`."""
     return output.startswith('{"Time":') or '\n{"Time":' in output
 
 
 def _parse_summary(output: str, code: int, *, by_exit: bool = False) -> dict[str, int]:
-    """The closing summary; what failed without a count is one, where the program printed so."""
+    """Parse the summary counts; an uncounted failure counts as one if the output shows it."""
     plain = without_colours(output)
     counts = dict(read_counts(plain))
     failed = sum(counts.get(word, 0) for word in FAILED_WORDS)
@@ -216,7 +216,7 @@ def _parse_summary(output: str, code: int, *, by_exit: bool = False) -> dict[str
 
 
 def _says_failed(output: str) -> bool:
-    """Whether the last lines tell of a package, file or suite that failed as a whole."""
+    """Return whether the last lines report a package, file or suite that failed as a whole."""
     last = [line.strip() for line in output.rstrip().splitlines()[-12:]]
     suites = ("Test Suites:", "Test Files ")
     return any(line == "FAIL" or (line.startswith(suites) and " failed" in line) for line in last)
@@ -249,17 +249,17 @@ _OUTCOMES = {
     "failed": TestOutcome.FAILED,
     "fail": TestOutcome.FAILED,
 }
-"""All else (`pending`, `todo`, `disabled`, `skipped`) did not run."""
+"""All others (`pending`, `todo`, `disabled`, `skipped`) did not run."""
 
 
 def tap_results(output: str) -> TestResults | None:
-    """The tests of Node's own runner as it prints them in TAP; None where it is cut."""
+    """Parse the TAP output of Node's test runner; return None if it is incomplete."""
     above: list[str] = []
     groups: set[str] = set()
-    """Names below which tests were reported."""
+    """Names that have reported tests below them."""
     found: dict[str, TestOutcome] = {}
     for match in _TAP.finditer(without_colours(output)):
-        # A subtest is indented by four blanks (testanything.org, TAP 14).
+        # A subtest is indented by four spaces (testanything.org, TAP 14).
         depth = len(match["deep"]) // 4
         if match["begins"] is not None:
             above[depth:] = [match["begins"].strip()]
@@ -283,7 +283,7 @@ def tap_results(output: str) -> TestResults | None:
 
 
 def read_script_results(file: Path, root: str) -> TestResults | None:
-    """The tests in a file of such results, by paths below `root`; None where it says nothing."""
+    """Parse a JSON result file with paths relative to `root`; return None if it is invalid."""
     try:
         document = json.loads(text_of(file) or "")
         rows = [*_suites(document["testResults"], root)] if "testResults" in document else None
@@ -298,7 +298,7 @@ def _suites(files: list[dict[str, object]], root: str) -> Iterator[TestResult]:
         path = _short(str(one["name"]), root)
         tests = one["assertionResults"]
         message = str(one.get("message") or "")[:_MESSAGE]
-        # It could not be loaded; vitest 1 says of such a file that it passed, and why it did not.
+        # The file could not be loaded; vitest 1 reports it as passed, and why it could not.
         if not tests and (message or one.get("status") == "failed"):
             yield TestResult(path, TestOutcome.ERROR, message, file=path, unloaded=True)
         for test in tests if isinstance(tests, list) else ():
@@ -323,7 +323,7 @@ def _result(path: str, titles: list[str], status: str, message: str) -> TestResu
 
 
 def _once(rows: list[TestResult]) -> Iterator[TestResult]:
-    """Each id once: a second one of the same name is another test all the same."""
+    """Yield the results with unique IDs; repeated ones get a number."""
     seen: dict[str, int] = {}
     for row in rows:
         seen[row.id] = seen.get(row.id, 0) + 1
@@ -333,5 +333,5 @@ def _once(rows: list[TestResult]) -> Iterator[TestResult]:
 
 
 def _short(path: str, root: str) -> str:
-    """A path as the project knows it; as it is where it lies elsewhere."""
+    """Return a path relative to the root, or unchanged if it is outside."""
     return path.removeprefix(f"{root}/") if path.startswith(f"{root}/") else path

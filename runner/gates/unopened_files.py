@@ -1,4 +1,4 @@
-"""Gates that a change cannot reach: when they passed, they opened none of the files in it."""
+"""Skip gates whose last passing run opened none of the changed files."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _are_unopened(paths: Iterable[str], files: Collection[str], kinds: Collectio
 
 
 def keep_unopened(trial: CheckRun, context: GateContext) -> None:
-    """Remember on which tree a gate passed and which files it did not open, or forget it."""
+    """Save on which tree a gate passed and which files it did not open, or drop the entry."""
     if trial.proof.stands_from:
         return
     key = _record(trial.check, context)

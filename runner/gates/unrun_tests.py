@@ -1,4 +1,4 @@
-"""New tests, and assertions in new tests of Python, that no test contract ran.
+"""Find new tests, and assertions in new Python tests, that no test contract ran.
 
 A family of the registry. Of Python the lines that ran are known, of others the ids that the tools
 named. A test none of whose assertions ran shows nothing, whatever kept it from them.
@@ -119,7 +119,7 @@ def _asserts(function: ast.AST) -> Iterator[tuple[str, range]]:
 
 
 def _new_names(change: Change, context: GateContext) -> dict[str, int]:
-    """The tests that a file did not have before, by name with their lines."""
+    """Return the tests that a file did not contain before, by name with their lines."""
     path, before = change.path, context.before(change.path) or b""
     known = {one.code for one in find_tests(path, before) or ()}
     return {
@@ -130,7 +130,7 @@ def _new_names(change: Change, context: GateContext) -> dict[str, int]:
 
 
 def _ran(context: GateContext) -> Iterator[TestResult]:
-    """Every test that the contracts' tools name; those that name none are asked to."""
+    """Yield the tests that the contracts ran; rerun verbosely if a tool did not name them."""
     for contract in context.task.test_contracts:
         trial = context.ran.get(contract.id)
         if trial is None:
@@ -148,7 +148,7 @@ def _ran(context: GateContext) -> Iterator[TestResult]:
 
 
 def _by_file(ran: list[TestResult]) -> bool:
-    """Whether the tool says of each test in which file it stands."""
+    """Return whether every test result names its file."""
     return all(one.file for one in ran)
 
 

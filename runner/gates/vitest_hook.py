@@ -1,4 +1,4 @@
-"""A provider of coverage for vitest, in the place of a package of its own that is not installed.
+"""A coverage provider for vitest, for projects that have none installed.
 
 Workers of vitest are ended before Node writes what they counted, and what they run is compiled in
 memory, behind a first line of the tool's own. So each asks its engine itself, and the main process

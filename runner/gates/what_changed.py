@@ -1,4 +1,4 @@
-"""What else a change does: public names, dependencies, settings of checkers, files left behind.
+"""List side effects of a change: public names, dependencies, checker settings, leftover files.
 
 A family of the registry; it runs no command. What breaks others and the plan does not name is a
 question; everything else is a note for whoever reviews the change.

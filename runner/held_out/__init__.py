@@ -1,1 +1,1 @@
-"""Tests that the implementer never sees: their files, their proof, what an attempt may know."""
+"""Held-out tests: tests that the implementer never sees."""

@@ -1,4 +1,4 @@
-"""The separate author of a task's tests: what it is asked for, and what its tests show."""
+"""The separate test author: its prompt, and the checks of its tests."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _NAMED = re.compile(r"'([A-Za-z_][\w.]*)'|\"([^\"\s]+)\"|`([^`\s]+)`")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MOST_SECONDS = 20.0
-"""For mutants of one proposal."""
+"""Seconds for mutants of one proposal."""
 _SURVIVED = re.compile(r"not noticed: (.+?:\d+)(?=;|\Z)")
-"""A place in the note of the proof by mutants."""
+"""Location in the note of the proof by mutants."""
 
 
 # --- its answer -----------------------------------------------------------------------
@@ -102,7 +102,7 @@ def find_misplaced(
 
 
 def is_red(path: str, tests: tuple[TestResult, ...], tail: str, task: Task) -> bool:
-    """Whether a file has a test that fails now, or misses a name that the task announces."""
+    """Return whether a file has a failing test, or misses a name that the task announces."""
     mine = [test for test in tests if test.id.startswith(path) or test.file == path]
     if any(test.bad and not test.unloaded for test in mine):
         return True
@@ -112,7 +112,7 @@ def is_red(path: str, tests: tuple[TestResult, ...], tail: str, task: Task) -> b
 
 
 def _is_announced(message: str, task: Task) -> bool:
-    """Whether an error names something that Output files or the task's text announces."""
+    """Return whether an error names something in the task's outputs or text."""
     known = set(_WORD.findall(" ".join((task.title, task.prose, *task.outputs, *task.acceptance))))
     quoted = (part for found in _NAMED.findall(message) for part in found if part)
     return any(known & set(_WORD.findall(one)) for one in quoted)

@@ -1,4 +1,4 @@
-"""Whether a sandbox hides the store of held-out files: a command in it tries to read a probe."""
+"""Check that a sandbox hides the held-out store: a command in it tries to read a probe file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether git has the bytes of a file: the implementer's tree borrows its objects."""
+"""Check whether git has a file's content: the implementer's tree borrows its objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class BlobPlace(NamedTuple):
-    """Where git has a blob, and how a person removes it; empty where nothing safe does."""
+    """The places where git has a blob, and how to remove it; empty where nothing safe does."""
 
     where: str
     cleaning: str = ""
@@ -21,7 +21,7 @@ def find_blob(repository: Repository, path: str, content: bytes) -> BlobPlace | 
 
     Nothing is fetched from a remote.
     """
-    # Older versions of git do not know the variable; they fetch by no protocol either.
+    # Older versions of git don't know the variable, but also fetch by no protocol.
     git = repository.git.with_settings(("protocol.allow", "never"), GIT_NO_LAZY_FETCH="1")
     blob = git.run("hash-object", "--no-filters", "--stdin", stdin=content).decode().strip()
     if git.ask("cat-file", "-e", blob).exit:

@@ -1,4 +1,4 @@
-"""What tests and changes name: a test its acceptance items, a change perhaps a held-out file."""
+"""Parse names: the acceptance items of a test, and held-out files that a change mentions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _PARAMETERS = re.compile(r"\[.*\]\Z", re.DOTALL)
 _COMMENT = ("#", "//", "/*", "*", "--", '"""')
 _MARK = "@"
-"""A decorator or an attribute; the comment is above it."""
+"""Start of a decorator or an attribute; the comment is above it."""
 
 
 def find_items(
@@ -33,7 +33,7 @@ def find_items(
 
 
 def _texts_of(test: TestResult, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Docstring and comment of a test, wherever a held-out file defines it."""
+    """Yield docstring and comment of a test from the held-out files that define it."""
     name = _PARAMETERS.sub("", re.split(r"::| > |\.", test.id)[-1]).strip()
     where = test.id.partition("::")[0], test.file
     chosen = [path for path in files if any(one and one.endswith(path) for one in where)]

@@ -1,4 +1,4 @@
-"""What of a task is held out now: files that have not landed, and the contracts that run them.
+"""The held-out part of a task: files that have not landed, and the contracts that run them.
 
 The files belong to all held-out contracts of a task. Those of a task without such a contract are
 visible tests of its author.
@@ -22,9 +22,9 @@ class AuthorTests(NamedTuple):
     """Visible tests of a separate author: the implementer reads them and may not change them."""
 
     files: tuple[tuple[str, bytes], ...] = ()
-    """Path and bytes."""
+    """Path and bytes of each file."""
     items: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Acceptance ids with the test ids that the author names for them."""
+    """Acceptance IDs with the test IDs that the author names for them."""
 
     def find_altered(
         self, changes: Iterable[Change], before: Callable[[str], bytes | None]
@@ -54,10 +54,10 @@ class HeldOutPart:
 
     contracts: tuple[TestContract, ...] = ()
     files: tuple[HeldOutFile, ...] = ()
-    """Those that are not in the tree the attempt starts from."""
+    """Files that are not in the tree from which the attempt starts."""
 
     def __bool__(self) -> bool:
-        """Whether anything is held out."""
+        """Return whether anything is held out."""
         return bool(self.contracts)
 
 

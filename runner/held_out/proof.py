@@ -1,4 +1,4 @@
-"""The proof by held-out tests: they run beside hostile code, so little of it leaves.
+"""Run held-out tests next to untrusted code, and limit what their result reveals.
 
 The proposal passes them first. A contract that also passes on the base then runs on a tree whose
 changed functions raise: one that passes there, too, cannot fail.
@@ -58,51 +58,51 @@ _COULD_NOT_START = (126, 127)
 
 @dataclass(frozen=True, slots=True)
 class HeldOutContractResult:
-    """What leaves the proof of one held-out contract."""
+    """The part of one held-out contract's result that leaves its proof."""
 
     proof: Proof
     passed: tuple[str, ...] = ()
-    """Acceptance ids whose tests all passed."""
+    """Acceptance IDs whose tests all passed."""
     failed: tuple[str, ...] = ()
     fails_on: str = ""
-    """The tree on which it failed: `base` or `stub`; none where that is not known."""
+    """Tree on which it failed: `base` or `stub`; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOutProof:
-    """What all held-out contracts of a task came to."""
+    """The combined result of a task's held-out contracts."""
 
     results: tuple[HeldOutContractResult, ...] = ()
     findings: tuple[Finding, ...] = ()
     survivors: tuple[str, ...] = ()
-    """Mutants that no test notices, for the author of the tests alone."""
+    """Mutants that no test detects; only for the author of the tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOutContext:
-    """What a held-out proof works with."""
+    """The context of a held-out proof."""
 
     part: HeldOutPart
     contents: Mapping[str, bytes]
-    """The files' bytes by path."""
+    """Bytes of the files by path."""
     gates: GateContext
-    """Where the visible checks ran: the change and their results."""
+    """Context of the visible checks: the change and their results."""
     workspaces: Path
-    """The folder for throw-away copies, which every sandbox masks."""
+    """Folder for temporary copies, which every sandbox masks."""
     results: Path
-    """The folder that keeps names and output."""
+    """Folder that stores names and output."""
     lay_out: Callable[[tuple[Change, ...]], None]
     """Makes the slot's tree the base with these changes."""
     environment: Callable[[Place], dict[str, str]]
-    """The variables of commands that run in a place."""
+    """Returns the variables of commands that run in a place."""
     passed_on_base: dict[tuple[str, ...], bool] = field(default_factory=dict)
-    """What is known of contracts on a base, for the attempts of a run."""
+    """Known results of contracts on a base, shared by the attempts of a run."""
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By test id the acceptance ids that a separate author names for it."""
+    """By test ID, the acceptance IDs that a separate author names for it."""
     inspect: Callable[[Place], tuple[Finding, ...]] = lambda _place: ()
-    """Passes the files through the write pipeline once more."""
+    """Passes the files through the write pipeline again."""
     has_author: bool = False
-    """Whether mutants that no test notices may go back to an author."""
+    """Whether mutants that no test detects may be returned to an author."""
 
 
 def prove(context: HeldOutContext) -> HeldOutProof:
@@ -319,14 +319,14 @@ def _open(context: HeldOutContext, changes: tuple[Change, ...]) -> Iterator[Gate
 
 
 def _checks(context: HeldOutContext) -> tuple[Check, ...]:
-    """The held-out contracts as checks."""
+    """Return the held-out contracts as checks."""
     gates = context.gates
     task = replace(gates.task, test_contracts=context.part.contracts)
     return tuple(_enclose(one, gates) for one in contract_tests.checks(task, gates.settings))
 
 
 def _enclose(check: Check, gates: GateContext) -> Check:
-    """The same without a network; a sandbox has a loopback of its own."""
+    """Return the check without network access, or with its sandbox's own loopback."""
     network = Network.LOOPBACK if gates.sandbox.contains else Network.NO
     return replace(check, network=network)
 
@@ -402,7 +402,7 @@ def _empty(folder: Path) -> None:
 
 
 def _weigh_coverage(inner: GateContext, context: HeldOutContext) -> Iterator[Finding]:
-    """Say that too few of the task's lines ran, and not which."""
+    """Yield a finding if too few lines are covered, without naming the lines."""
     task = replace(inner.task, test_contracts=context.part.contracts)
     check = make_own_check(COVERAGE, task, inner.settings)
     proved = coverage_gate.prove(check, replace(inner, task=task))
@@ -452,7 +452,7 @@ def _find_noticed(context: HeldOutContext) -> dict[str, str]:
 
 
 def _own_work(gates: GateContext) -> tuple[Change, ...]:
-    """The change, and the files that the task landed before and leaves as they are."""
+    """Return the change, and the files that the task landed before and leaves unchanged."""
     made = {one.path for one in gates.changes}
     kept = ((path, gates.before(path)) for path in gates.former if path not in made)
     return (

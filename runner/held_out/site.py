@@ -1,4 +1,4 @@
-"""What a job slot needs to prove by held-out tests."""
+"""The context of a job slot for held-out tests."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _CACHES = ("npm_config_cache", "PRE_COMMIT_HOME", "XDG_CACHE_HOME")
 
 
 class HeldOutFolders(NamedTuple):
-    """Where the held-out files of one plan lie, and where their tests run."""
+    """The folders of one plan's held-out files, and of their test runs."""
 
     store: HeldOutStore
     workspaces: Path
-    """The folder for throw-away copies of trees, which every sandbox masks."""
+    """Folder for temporary copies of trees, which every sandbox masks."""
 
     @classmethod
     def of(cls, top: Path, common_dir: Path, plan_path: str, chosen: Path | None) -> Self:
@@ -43,9 +43,9 @@ class HeldOutSite:
     store: HeldOutStore
     workspaces: Path
     environment_at: Callable[[Place], Mapping[str, str]]
-    """The variables of commands that run in a place."""
+    """Returns the variables of commands that run in a place."""
     passed_on_base: dict[tuple[str, ...], bool] = field(default_factory=dict)
-    """What is known of contracts on a base, for all attempts of a run."""
+    """Known results of contracts on a base, shared by all attempts of a run."""
 
     def environment(self, place: Place, sandbox: Sandbox) -> dict[str, str]:
         """Return the variables of a held-out run: HOME and temporary folder are its own."""

@@ -1,4 +1,4 @@
-"""The held-out files of one plan, outside of every work tree.
+"""The store of a plan's held-out files, outside of every work tree.
 
     <state>/held-out/<store id>/<plan>/<TASK>/          the files, by their paths in the project
     <state>/held-out/<store id>/<plan>/records/TASK.json  what is known of them, see `FileRecord`
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from runner.model import Digest, HeldOutFile, Task
 
 ID_FILE = "runner-held-out"
-"""Name of the store id's file in the git common directory."""
+"""Name of the file with the store ID in the git common directory."""
 _ID = re.compile(r"[0-9a-f]{32}")
 _PRIVATE = 0o700
 _MODE = 0o100600
 _RECORDS, _RESULTS, _DROPPED = "records", "results", "dropped"
 _SURVIVORS = "survivors"
-"""The file of a task's results with the mutants that its tests do not notice."""
+"""File in a task's results with the mutants that its tests do not detect."""
 
 
 class MissingFilesError(RunnerError):
@@ -49,9 +49,9 @@ class StoredFile(NamedTuple):
 
     path: str
     digest: Digest
-    """The digest in the plan."""
+    """Digest in the plan."""
     found: Digest | None
-    """The digest of the stored bytes; None where there are none."""
+    """Digest of the stored bytes; None if there are none."""
 
     @property
     def is_present(self) -> bool:
@@ -60,14 +60,14 @@ class StoredFile(NamedTuple):
 
 
 class FileRecord(NamedTuple):
-    """What the store knows of a file besides its bytes."""
+    """The store's record of a file, without its content."""
 
     once_in_git: bool = False
-    """Whether its bytes were in the repository before: such a file is not independent."""
+    """Whether its bytes were ever in the repository: such a file is not independent."""
     held_before: tuple[str, ...] = ()
-    """Test ids that passed on the base before the task was built."""
+    """IDs of tests that passed on the base before the task was built."""
     items: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Acceptance ids with the test ids that a separate author names for them."""
+    """Acceptance IDs with the test IDs that a separate author names for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class HeldOutStore:
     """The store of one plan. It exists as soon as the first file is put into it."""
 
     base: Path | None
-    """The folder of this repository's store; None while the repository has no store id."""
+    """Folder of this repository's store; None while the repository has no store ID."""
     plan_path: str
     """Path of the plan in the repository."""
 
@@ -233,7 +233,7 @@ class HeldOutStore:
             unlink_beneath(folder, _SURVIVORS)
 
     def note_attempt(self, task_id: str, digests: list[str], *, enclosed: bool) -> None:
-        """Note whether an attempt could not read the files.
+        """Record whether an attempt was unable to read the held-out files.
 
         One that could counts as long as the files stay the same.
         """

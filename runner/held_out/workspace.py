@@ -1,4 +1,4 @@
-"""A throw-away copy of a scratch tree in which held-out files may lie.
+"""A temporary copy of a scratch tree that may hold held-out files.
 
     <folder>/<process>-<number>/tree    the proposal in a repository of its own, and the files
     <folder>/<process>-<number>/box     HOME and the temporary folder of commands, reports of tools
@@ -143,7 +143,7 @@ def _is_copied(path: str) -> bool:
 
 
 def _make_repository(tree: Path, source: Place) -> None:
-    """Make one commit of the tree: tools that ask git find a repository, and no history."""
+    """Commit the tree to a new repository, so that tools find one without history."""
     folder = tree / ".git"
     environment = {**ALONE, **_WHO, "GIT_DIR": str(folder), "GIT_WORK_TREE": str(tree)}
     git = Git(tree, environment, (("core.fsync", "none"), ("gc.auto", "0")), alone=True)

@@ -1,1 +1,1 @@
-"""What was built: explain its lines, take it back, restore it and build it again."""
+"""Use the history of landed work: blame, revert, replay."""

@@ -1,4 +1,4 @@
-"""Who wrote a line: the task, attempt, change, review and proof behind it, from git alone."""
+"""Explain a line from git alone: its task, attempt, change, review and proof."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
 
 _NOBODY = "0"
-"""What a commit's name is made of where no commit has the line yet."""
+"""Digit of the commit name of uncommitted lines."""
 _SETTINGS = (("blame.ignoreRevsFile", ""),)
-"""A file that a clone brought must not decide who wrote what."""
+"""A file from a clone must not decide the authorship of lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,22 +30,22 @@ class Line:
     """One line of a file, and the commit that it is from."""
 
     number: int
-    """In the file as it is now, from 1."""
+    """Line number in the current file, from 1."""
     text: str
     commit: str
-    """Empty for a line that no commit has yet."""
+    """Commit; empty for an uncommitted line."""
     original: int
-    """Its number in that commit."""
+    """Line number in that commit."""
     path: str
-    """What the file was called there."""
+    """Path of the file in that commit."""
     author: str = ""
     restored: str = ""
-    """The commit that brought the line back, where one did."""
+    """Commit that restored the line; empty if none did."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineSource:
-    """What a commit says of its lines."""
+    """A commit's facts about its lines."""
 
     kind: str
     """`task`, `undo`, `record`, `person` or `uncommitted`."""
@@ -55,7 +55,7 @@ class LineSource:
     attempt: int = 0
     spec: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
-    """The `!change` notes that the task had when this landed."""
+    """`!change` notes of the task when this landed."""
     review: str = ""
     proofs: tuple[str, ...] = ()
     coverage: str = ""
@@ -74,7 +74,7 @@ class Stretch:
 
 
 def lines_of(repository: Repository, path: str, line: int = 0) -> tuple[Line, ...]:
-    """Every line of a file as it is now, or one of them, with its commit.
+    """Return every line of a file, or one of them, with its commit. Raises RunnerError.
 
     A line that a restoring commit brought back is followed to the commit that wrote it. Raises
     RunnerError for a file that git does not know and for a line that it does not have.
@@ -89,7 +89,7 @@ def stretches(
     lines: Sequence[Line],
     changes_of: Callable[[str, str], tuple[str, ...]],
 ) -> tuple[Stretch, ...]:
-    """Lines put together by their source; `changes_of(commit, task)` gives a task's notes."""
+    """Group lines by their source; `changes_of(commit, task)` returns a task's change notes."""
     commits = read_commits(repository, (line.commit for line in lines if line.commit))
     sources = {commit: _source(one, changes_of) for commit, one in commits.items()}
     nobody = LineSource("uncommitted")
@@ -123,7 +123,7 @@ def _source(entry: LogEntry, changes_of: Callable[[str, str], tuple[str, ...]]) 
 def _follow_restored(
     repository: Repository, lines: Sequence[Line], commits: Mapping[str, LogEntry]
 ) -> Iterable[Line]:
-    """Lines of a restored file as they were written: the checkpoint has the very same bytes."""
+    """Yield lines of restored files with the commits that originally wrote them."""
     restored = {
         (line.commit, line.path)
         for line in lines
@@ -145,7 +145,7 @@ def _follow_restored(
 
 
 def _original_lines(repository: Repository, checkpoint: str, path: str) -> tuple[Line, ...]:
-    """The lines of a file as a checkpoint has them, each with the commit that wrote it."""
+    """Return the lines of a file at a checkpoint, each with the commit that wrote it."""
     if repository.blob(checkpoint, path) is None:  # its history was rewritten, or never had it
         return ()
     found = _blame(repository, checkpoint, path, ())
@@ -156,12 +156,12 @@ def _original_lines(repository: Repository, checkpoint: str, path: str) -> tuple
 def _blame(
     repository: Repository, commit: str, path: str, span: tuple[int, ...]
 ) -> tuple[Line, ...]:
-    """What git-blame(1) says, in its porcelain format, of a commit or of the file as it is."""
+    """Run git-blame(1) in porcelain format on a commit or the current file."""
     at = (f"-L{span[0]},{span[1]}",) if span else ()
     which = (commit,) if commit else ()
     git = repository.quiet().with_settings(*_SETTINGS)
     whole = repository.prefix.whole(path)
-    # Every line has its whole head in this format, so none is to be remembered (git-blame(1)).
+    # In this format every line repeats its header, so no state is needed (git-blame(1)).
     answer = git.ask("blame", "--line-porcelain", "--no-textconv", *at, *which, "--", whole)
     if answer.exit:
         raise _blame_error(path, span, answer.stderr)
@@ -200,7 +200,7 @@ def _parse_porcelain(out: str, repository: Repository) -> Iterable[Line]:
 
 
 def blame_lines(found: tuple[Stretch, ...]) -> Iterator[str]:
-    """A file, each stretch of lines with its source."""
+    """Yield the blame of a file, one line per group of lines."""
     width = len(str(found[-1].last)) * 2 + 1 if found else 0
     for one in found:
         span = f"{one.first}" if one.first == one.last else f"{one.first}-{one.last}"
@@ -208,7 +208,7 @@ def blame_lines(found: tuple[Stretch, ...]) -> Iterator[str]:
 
 
 def stretch_lines(one: Stretch) -> Iterator[str]:
-    """One line, with everything that is known of it."""
+    """Yield a blame line with its source, review, proofs and coverage."""
     source = one.source
     yield f"{one.first}: {display(one.lines[0])}"
     yield f"  {_format_source(source, one.author)}{_format_restored(one)}"
@@ -224,7 +224,7 @@ def stretch_lines(one: Stretch) -> Iterator[str]:
 
 
 def _format_source(source: LineSource, author: str) -> str:
-    """Whose a line is, in a few words."""
+    """Describe the source of a line in a few words."""
     where = f"{short(source.commit)} {display(source.subject)}"
     match source.kind:
         case "task":

@@ -1,4 +1,4 @@
-"""A specification that changes: what it makes STALE, and how it is written down.
+"""Change a task's specification: mark tasks STALE, and record the change in the plan.
 
 CHANGES.md and the quotes in the plan: where a `!change` is written down for people.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 _NOTE = 100
-"""Characters of a change that stand behind a status."""
+"""Characters of a change shown after a status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class StaledTask:
     title: str
     reason: str
     tests: tuple[str, ...]
-    """Ids of the test contracts that would run again."""
+    """IDs of the test contracts that would run again."""
     seconds: float
-    """What its attempts took in the past, the median; 0 where none is known."""
+    """Median seconds of its past attempts; 0 if unknown."""
     via: str = ""
-    """The task next to it on the way from what changes; empty for one that is named."""
+    """Next task on the path from the change; empty for one that is named directly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class ChangePreview:
-    """What a `!change` would do, looked at and not done."""
+    """A `!change`, simulated without effect."""
 
     text: str
     tasks: tuple[str, ...]
@@ -77,14 +77,14 @@ class ChangePreview:
 
     @property
     def seconds(self) -> float:
-        """What building the STALE tasks again would cost, by past attempts."""
+        """Estimated seconds to rebuild the STALE tasks, from past attempts."""
         return sum(one.seconds for one in self.stale)
 
 
 def plan_change(
     tasks: Sequence[Task], state: Callable[[str], TaskState], ids: Sequence[str], text: str
 ) -> ChangePreview:
-    """Who becomes STALE: the named tasks that are DONE, and DONE tasks behind any named one.
+    """Return the tasks that become STALE: the named DONE tasks, and dependents of any named one.
 
     Only what is DONE rests on the old words; a task that is PENDING, BLOCKED or STALE has the note
     in its next brief.
@@ -114,7 +114,7 @@ def _reach(task: Task, known: TaskState, reason: str, via: str = "") -> StaledTa
 
 @dataclass(frozen=True, slots=True)
 class ChangeContext:
-    """Where a change is written down: journal, CHANGES.md, the plan."""
+    """The places where a change is recorded: journal, CHANGES.md, the plan."""
 
     journal: JournalWriter
     document: ChangesDocument
@@ -142,7 +142,7 @@ def record_change(context: ChangeContext, change: ChangePreview) -> int:
 
 
 def complete(context: ChangeContext, record: Record) -> None:
-    """CHANGES.md, the quotes, and the tasks' statuses after an event; may be repeated."""
+    """Write CHANGES.md, the quotes and the statuses of a change; may be repeated."""
     event = record.event
     assert isinstance(event, ChangeRecorded)
     context.document.write(record)
@@ -156,7 +156,7 @@ def complete(context: ChangeContext, record: Record) -> None:
 
 
 def _notes(event: ChangeRecorded) -> Iterator[tuple[str, str, str]]:
-    """What stands behind STALE of each task, and through which other one it is."""
+    """Yield per task its STALE note and the task through which it is affected."""
     name = f"CHANGE-{event.number:03d}"
     roads = event.via or ("",) * len(event.stale)
     for id_, reason, via in zip(event.stale, event.reasons, roads, strict=True):
@@ -171,7 +171,7 @@ def _notes(event: ChangeRecorded) -> Iterator[tuple[str, str, str]]:
 
 HEAD = "# Changes\n\nWhat was asked for anew of tasks; the runner appends to it.\n"
 REPLAYED = "went back to this task's checkpoint (!replay)"
-"""The text under which a `!replay` line of the plan is kept."""
+"""Text that records a `!replay` line of the plan."""
 _ENTRY = regex(r"^## CHANGE-(\d+):", re.MULTILINE)
 _TRIES = 20
 
@@ -186,7 +186,7 @@ class ChangesDocument:
     _numbers: set[int] = field(default_factory=set)
 
     def next_number(self, last: int) -> int:
-        """The number of the next change, after the last in the journal and those in the file."""
+        """Return the next change number, after those in the journal and in the file."""
         return (
             max([last, *map(read_number, _ENTRY.findall(self._read().decode("utf-8", "replace")))])
             + 1
@@ -211,7 +211,7 @@ class ChangesDocument:
         raise _make_conflict_error(self.path)
 
     def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
-        """The committed file with our entries; a person's unsaved ones stay theirs to commit."""
+        """Return the committed file with the runner's new entries; exclude a person's edits."""
         text = committed.decode("utf-8", "surrogateescape")
         known = {read_number(number) for number in _ENTRY.findall(text)}
         for number, entry in _entries(working().decode("utf-8", "surrogateescape")):
@@ -227,7 +227,7 @@ class ChangesDocument:
 
 
 def entry(event: ChangeRecorded, date: str) -> str:
-    """One change, as CHANGES.md has it."""
+    """Format one change for CHANGES.md."""
     because = [f"- {id_}: {reason}" for id_, reason in zip(event.stale, event.reasons, strict=True)]
     lines = [
         f"## CHANGE-{event.number:03d}: {', '.join(event.tasks)}",
@@ -278,7 +278,7 @@ class Quotes:
         raise _make_conflict_error(file.name)
 
     def _quote(self, data: bytes, quotes: list[tuple[str, int, str]], quoted: str = "") -> bytes:
-        """The plan with these quotes where they are missing; tasks it does not have are left."""
+        """Return the plan with missing quotes added; skip tasks that it does not contain."""
         for id_, number, text in quotes:
             plan = read_plan(data, "TASK-GRAPH.md", prefixes=self.prefixes)
             task = next((task for task in plan.tasks if task.id == id_), None)
@@ -289,7 +289,7 @@ class Quotes:
         return data
 
     def content_to_commit(self, committed: bytes) -> bytes:
-        """The committed plan with our quotes; a command line it still has gives way."""
+        """Return the committed plan with the quotes added in place of command lines."""
         for one in self._put:
             data = self._quote(committed, [one], one[2].partition("): ")[2])
             committed = data
@@ -303,9 +303,9 @@ class QuotedPlan:
     plan: PlanDocument
     quotes: Quotes
     waiting: Callable[[], Mapping[str, str]]
-    """PENDING tasks and why they are that, such as `undone`: it may stand behind the status."""
+    """Returns PENDING tasks with their reason, such as `undone`, shown after the status."""
     read: Callable[[bytes], Plan]
-    """Reads a plan; what was read before comes from the cache."""
+    """Reads a plan; plans already read come from the cache."""
 
     @property
     def path(self) -> str:
@@ -318,7 +318,7 @@ class QuotedPlan:
         return self.plan.ours
 
     def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
-        """The committed plan with today's statuses and the quotes of this session."""
+        """Return the committed plan with current statuses and this session's quotes."""
         text = self.plan.content_to_commit(self.quotes.content_to_commit(committed), working)
         waiting = self.waiting()
         return (
@@ -327,7 +327,7 @@ class QuotedPlan:
 
 
 def _with_notes(text: bytes, plan: Plan, working: Plan, waiting: Mapping[str, str]) -> bytes:
-    """The plan with the notes of PENDING tasks that stand in the working file, too."""
+    """Return the plan with notes of PENDING tasks that the working file also has."""
     there = {task.id: task for task in working.tasks}
     known = {task.id: task for task in plan.tasks}
     notes = {
@@ -347,7 +347,7 @@ def _is(note: str, number: int) -> bool:
 
 
 def _find_command_line(plan: Plan, id_: str, quoted: str) -> PlanCommand | None:
-    """The command line in a task's section that says this."""
+    """Return the plan command of a task with this quote, or None."""
     for line in plan.written_commands:
         if line.task == id_ and quoted == quote_of(line):
             return line
@@ -355,7 +355,7 @@ def _find_command_line(plan: Plan, id_: str, quoted: str) -> PlanCommand | None:
 
 
 def quote_of(line: PlanCommand) -> str:
-    """What a command line of the plan asks for, as its quote will say it."""
+    """Return the text of a command line as its quote has it."""
     return REPLAYED if line.kind == "replay" else " ".join(redact(line.text).split())
 
 

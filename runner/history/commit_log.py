@@ -1,4 +1,4 @@
-"""What the commits of a branch tell, and the bytes that they recorded.
+"""Read a branch's commits of tasks, and the content that they recorded.
 
 What the commits of a branch tell: whose each one is, and which files it changed.
 
@@ -51,7 +51,7 @@ class LogEntry:
     trailers: Mapping[str, tuple[str, ...]]
     paths: tuple[str, ...]
     of_another: bool = False
-    """Whether what it tells is of tasks of another plan in the repository: nothing of ours."""
+    """Whether it is about tasks of another plan in the repository."""
 
     @property
     def parent(self) -> str:
@@ -112,7 +112,7 @@ _OURS = ("--fixed-strings", *(f"--grep={name}: " for name in ("Task", "Checked",
 def story(
     repository: Repository, tip: str, *, since: str = "", ours: bool = False
 ) -> Iterator[LogEntry]:
-    """Every commit that `tip` reaches and `since` does not, newest first.
+    """Yield the commits reachable from `tip` but not from `since`, newest first.
 
     With `ours` only those that tell of tasks; what tells of another plan's tells
     nothing. Of a merge the paths are those that differ from all its parents. Raises GitError.
@@ -127,7 +127,7 @@ def story(
 
 
 def read_commits(repository: Repository, commits: Iterable[str]) -> dict[str, LogEntry]:
-    """What these commits say, by their names; their paths are left out."""
+    """Read these commits by name, without their paths."""
     wanted = list(dict.fromkeys(commits))
     if not wanted:
         return {}
@@ -156,7 +156,7 @@ def _read(repository: Repository, *words: str) -> Iterator[LogEntry]:
 
 
 def find_standing(commits: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
-    """Of commits, newest first, the landings that nothing after them took back."""
+    """Return the landings, newest first, that no later commit has undone."""
     gone: set[str] = set()
     found = []
     for one in commits:
@@ -171,7 +171,7 @@ def find_standing(commits: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
 
 @dataclass
 class Records:
-    """What every commit that is still at hand says of each task, asked when it is first needed.
+    """Each task's facts from all available commits, read on first use.
 
     At hand is what HEAD reaches (what was taken back is in its past), and what a replay kept under
     `refs/runner/replay/`.
@@ -183,7 +183,7 @@ class Records:
     _none: tuple[Change, ...] = field(default=(), repr=False)
 
     def find(self, task: Task, base: str) -> RecordedWork:
-        """What the task changed when it landed as it is written now, if that still fits on `base`.
+        """Return the recorded changes of a task with the same specification, if they fit `base`.
 
         It does where both digests are the same, every file it changes is as it was before, and so
         are the files among its Inputs. Nothing otherwise.
@@ -198,7 +198,7 @@ class Records:
         return RecordedWork()
 
     def diff(self, commit: str) -> str:
-        """What a commit changed, as a unified diff; empty for one that is gone."""
+        """Return the unified diff of a commit; empty if the commit is gone."""
         parent = self.repository.resolve(f"{commit}^") if commit else None
         if not commit or self.repository.resolve(commit) is None:
             return ""
@@ -247,5 +247,5 @@ class Records:
 
 
 def _reads(task: Task, path: str) -> bool:
-    """Whether a path is among a task's Inputs."""
+    """Return whether a task's inputs contain a path."""
     return any(path == one or (is_glob(one) and matches(one, path)) for one in task.inputs)

@@ -1,4 +1,4 @@
-"""Back to a task's checkpoint: the code as it was right after that task had landed."""
+"""Return to a task's checkpoint: the code right after that task landed."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What going back would do, looked at and not done."""
+    """A replay, simulated without effect."""
 
     checkpoint: str
-    """The commit whose bytes come back."""
+    """Commit whose bytes are restored."""
     back: Back
     by_hand: tuple[LogEntry, ...]
-    """People's commits since then, which stay."""
+    """People's commits since then, which are kept."""
     seconds: float = 0.0
-    """What its tasks took, to estimate what building them again takes; 0 where unknown."""
+    """Seconds that its tasks took, to estimate a rebuild; 0 if unknown."""
     usage: Usage = Usage()
-    """The tokens and dollars that they used."""
+    """Tokens and dollars that they used."""
 
     @property
     def nothing(self) -> bool:
@@ -45,7 +45,7 @@ class Replay:
 def plan_replay(
     repository: Repository, state: RunState, id_: str, documents: Collection[str]
 ) -> Replay:
-    """What going back to a task's checkpoint would do; `documents` are the runner's own.
+    """Plan the replay of a task's checkpoint; `documents` are the runner's own files.
 
     Raises RunnerError: the task has no checkpoint in this branch, or (exit 6, with the list) a
     file is concerned that a person's commit changed since, too.
@@ -94,7 +94,7 @@ def _back(
 
 
 def _checkpoint(repository: Repository, head: str, state: RunState, id_: str) -> str:
-    """The commit that holds the code right after a task: its own, or the one it was proven on."""
+    """Return the commit right after a task, its own or its base. Raises RunnerError."""
     commits = find_standing(story(repository, head, ours=True)) if head else ()
     landed = next((one.commit for one in commits if one.task == id_), "")
     known = state.task(id_)
@@ -109,7 +109,7 @@ def _checkpoint(repository: Repository, head: str, state: RunState, id_: str) ->
 def _find_pending(
     repository: Repository, state: RunState, later: Sequence[LogEntry], checkpoint: str
 ) -> Iterator[str]:
-    """Tasks whose work came behind the checkpoint, the oldest first.
+    """Yield tasks that were built or verified after the checkpoint, oldest first.
 
     A check came behind it when it was proven on a later tree: the journal knows on which commit,
     in a clone the trailers name the tree.

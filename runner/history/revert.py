@@ -1,4 +1,4 @@
-"""Work is taken back by a new commit: history is never rewritten, nobody's unsaved work lost.
+"""Revert landed work by a new commit; history and unsaved work stay untouched.
 
 Held changes that break other tasks, where what they rest on is taken back: they are let go.
 """
@@ -47,27 +47,27 @@ class LeftBehind(NamedTuple):
     task: str
     reason: str
     via: str
-    """The task next to it on the way: once that is DONE again, early cut-off may let it go."""
+    """Next task on the path: once that is DONE again, early cut-off may release this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Back:
-    """What is to be taken back, and what becomes of the tasks."""
+    """The work to revert, and the new status of the tasks."""
 
     kind: str
     """`undo` or `replay`."""
     head: str
-    """The commit that it was looked at on."""
+    """Commit on which it was computed."""
     tasks: tuple[str, ...]
     """Tasks that become PENDING."""
     changes: tuple[Change, ...]
     message: str
     note: str
-    """Why they are PENDING."""
+    """Reason for their PENDING."""
     stale: tuple[LeftBehind, ...] = ()
     """Tasks that become STALE."""
     kept: str = ""
-    """The ref, below `refs/runner/`, that is to hold the head of before."""
+    """Ref below `refs/runner/` for the previous head."""
 
 
 def require_free(repository: Repository, back: Back) -> None:
@@ -92,7 +92,7 @@ def require_free(repository: Repository, back: Back) -> None:
 
 
 def take_back(lander: Lander, back: Back) -> str:
-    """Make the commit, move the branch to it, bring tree and index; gives the commit.
+    """Create the revert commit, move the branch, update tree and index, and return the commit.
 
     As in landing, the order makes a crash harmless: before the swap nothing has happened, after it
     the journal says what there is to finish. Raises RunnerError (exit 6) with nothing done where
@@ -130,7 +130,7 @@ def _make_moving(back: Back, commit: str) -> HistoryMoving:
 
 
 def finish(lander: Lander, moving: Record, index: HeldIndex | None = None) -> bool:
-    """Bring tree, index and journal after a commit that is on the branch; may be repeated.
+    """Update tree, index and journal after a revert; False if the branch does not have the commit.
 
     False where it never got there: then nothing has happened. `index` was prepared before the
     branch moved.
@@ -188,13 +188,13 @@ def _reopen(
 
 
 def _note(event: HistoryMoving, id_: str) -> str:
-    """Why a task is PENDING: of an undo the first is meant, others rest on it."""
+    """Return why a task is PENDING: the first one was undone, the others depend on it."""
     rests = event.kind == "undo" and id_ != event.tasks[0]
     return f"its held change needs {event.tasks[0]}, which was undone" if rests else event.note
 
 
 def format_list(lines: Iterable[str]) -> str:
-    """Lines as an error shows them."""
+    """Indent lines for an error message."""
     return "\n".join(f"  {line}" for line in lines)
 
 
@@ -210,7 +210,7 @@ def _make_moved_error(branch: str) -> RunnerError:
 
 
 def find_held_on(state: RunState, taken_back: Collection[str]) -> Iterator[str]:
-    """Tasks whose held change is made on some tasks' work, or breaks one of them."""
+    """Yield tasks whose held change depends on or breaks one of these tasks."""
     for known in state.tasks.values():
         concerned = {known.id, *victims(known.findings)}
         if is_held(known) and not concerned.isdisjoint(taken_back):
@@ -218,7 +218,7 @@ def find_held_on(state: RunState, taken_back: Collection[str]) -> Iterator[str]:
 
 
 def find_held_behind(repository: Repository, state: RunState, checkpoint: str) -> Iterator[str]:
-    """Tasks whose held change is made on a tree that came after a checkpoint."""
+    """Yield tasks whose held change has a base after the checkpoint."""
     for known in state.tasks.values():
         base = known.held.base if known.held and is_held(known) else checkpoint
         if base != checkpoint and repository.is_ancestor(checkpoint, base):
@@ -226,7 +226,7 @@ def find_held_behind(repository: Repository, state: RunState, checkpoint: str) -
 
 
 def release(lander: Lander, tasks: Iterable[str]) -> None:
-    """Forget the bytes that are held for tasks, the drafts stay; what they broke is DONE again.
+    """Drop the held changes of tasks but keep their drafts; tasks they broke become DONE again.
 
     May be repeated: of a task of which nothing is held, nothing is done.
     """
@@ -243,7 +243,7 @@ def release(lander: Lander, tasks: Iterable[str]) -> None:
 def plan_undo(
     repository: Repository, tasks: Sequence[Task], state: RunState, id_: str, reason: str = ""
 ) -> Back:
-    """What undoing a task would do, looked at and not done.
+    """Return what undoing a task would do, without doing it.
 
     Raises RunnerError: it has no commit in this branch, or (exit 6, with the list) later commits
     build on its lines.
@@ -282,7 +282,7 @@ def _find_standing(repository: Repository, head: str) -> tuple[LogEntry, ...]:
 def _find_left_behind(
     behind: Mapping[str, ReachedTask], state: RunState, undone: Sequence[str]
 ) -> Iterator[LeftBehind]:
-    """DONE tasks that were built on it: what they rest on is gone.
+    """Yield the DONE tasks that depend on an undone task.
 
     So are those that a held change broke which is let go with it.
     """
@@ -296,7 +296,7 @@ def _find_left_behind(
 def _reverse_commits(
     repository: Repository, head: str, landed: Sequence[LogEntry], id_: str
 ) -> tuple[Change, ...]:
-    """The reverse of every commit, the newest first, as changes of `head`."""
+    """Return changes of `head` that revert each commit, newest first."""
     now = head
     for one in landed:
         back = changes_between(repository, one.commit, one.parent)
@@ -304,7 +304,7 @@ def _reverse_commits(
         if merged.conflicts:
             raise _refuse_built_on(repository, head, landed, id_, merged.conflicts)
         if merged.changes:
-            # Unsigned: it carries the merge on to the next one, and no branch ever has it.
+            # Unsigned: it only carries the merge to the next step and is never on a branch.
             now = commit_tree(repository, now, merged.changes, "undo\n", sign=False).sha
     return changes_between(repository, head, now)
 
@@ -312,7 +312,7 @@ def _reverse_commits(
 def _refuse_built_on(
     repository: Repository, head: str, landed: Sequence[LogEntry], id_: str, paths: Sequence[str]
 ) -> RunnerError:
-    """The refusal, with the commits that came later to the same places and still stand."""
+    """Return the error for an undo, with later commits that change these paths."""
     came = [
         (path, one)
         for one in _later(tuple(story(repository, head, since=landed[-1].commit)), id_)
@@ -333,7 +333,7 @@ def _refuse_built_on(
 
 
 def _later(commits: Sequence[LogEntry], id_: str) -> Iterator[LogEntry]:
-    """People's commits, and other tasks' landings that nothing took back since."""
+    """Yield the commits of people and the effective landings of other tasks."""
     stands = {one.commit for one in find_standing(commits)}
     for one in commits:
         if (one.commit in stands and one.task != id_) or not one.by_runner:

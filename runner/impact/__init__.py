@@ -1,1 +1,1 @@
-"""Which tasks and test contracts a change may affect, and why; nothing here runs them."""
+"""Find the tasks and test contracts that a change may affect, and why, without running them."""

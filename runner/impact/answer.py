@@ -1,4 +1,4 @@
-"""Judge which tasks and test contracts a change may affect, each with its reasons, in order."""
+"""Judge which tasks and test contracts a change may affect, with reasons, in order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def find_affected(
     knowledge: Knowledge,
     width: Width = Width(),  # noqa: B008 - frozen
 ) -> tuple[Affected, ...]:
-    """Which tasks and test contracts a change may affect, what fails soonest first."""
+    """Return the tasks and test contracts that a change may affect, likely failures first."""
     return judge(change, knowledge, width).affected
 
 
@@ -48,7 +48,7 @@ def judge(
     knowledge: Knowledge,
     width: Width = Width(),  # noqa: B008 - frozen
 ) -> Impacted:
-    """The same with what could not be decided."""
+    """Return the tasks and contracts that a change affects, including undecided ones."""
     if width.dependents is Depth.NONE:
         return Impacted(())
     changes = tuple(one for one in with_moves(change) if not is_own_document(one.path))
@@ -72,11 +72,11 @@ class _Judge:
     hits: ImpactCollector
     width: Width
     held: dict[str, set[Digest]]
-    """What each changed file held before and holds after."""
+    """Content of each changed file before and after."""
     befores: dict[str, bytes | None]
-    """What it held before."""
+    """Content before the change."""
     current: dict[Proven, bool]
-    """Which executions were found to be as they would be today; filled on the way."""
+    """Whether each recorded execution is still current; filled on demand."""
 
     def judge(self) -> None:
         """Add every reason; say what is in doubt."""
@@ -104,7 +104,7 @@ class _Judge:
     # --- what people wrote down -------------------------------------------------------
 
     def _owners(self) -> bool:
-        """Owners by the map and by Output files; of a moved file those of its old path too."""
+        """Check the owners by map and Output files; for a moved file also those of the old path."""
         found = False
         paths = [path for path in (self.change.path, self.change.origin) if path]
         for path in paths:
@@ -119,7 +119,7 @@ class _Judge:
         return found
 
     def _check_declared(self) -> bool:
-        """Tasks that declare the file as an input, or that keep to the contract in it."""
+        """Add the tasks that use the file as input or contract; return whether it is settled."""
         path, knowledge = self.change.path, self._knowledge
         users, readers = knowledge.contract_files.of(path), knowledge.inputs.of(path)
         breaking = knowledge.breaking.get(path)
@@ -135,7 +135,7 @@ class _Judge:
         return bool(users or readers)
 
     def _check_governing(self) -> bool:
-        """Test contracts beside and below a file that configures them."""
+        """Check test contracts in the scope of a configuration file; False for other files."""
         path = self.change.path
         if not governs(path):
             return False
@@ -155,7 +155,7 @@ class _Judge:
     # --- what was seen, and what code says ----------------------------------------------
 
     def _check_observed(self) -> bool:
-        """Test contracts that executed what is changed."""
+        """Check the test contracts that executed the changed code."""
         rows = self._knowledge.observed.at(self.change.path)
         found: dict[Proven, list[tuple[Reach, str]]] = {}
         for task, row in rows:
@@ -175,7 +175,7 @@ class _Judge:
         return bool(rows)
 
     def _before(self, path: str) -> bytes | None:
-        """What a file held before the whole change."""
+        """Return the content of a file before the whole change."""
         return self.befores[path] if path in self.befores else self._knowledge.content(path)
 
     def _why_executed(self, contract: str, reached: list[tuple[Reach, str]]) -> Why:
@@ -187,7 +187,7 @@ class _Judge:
         return self._why(Basis.OBSERVED, f"{contract} executed {place}{inside}", line)
 
     def _check_reach(self) -> bool:
-        """Test contracts and Output files that reach the file by imports, or name it."""
+        """Check test contracts and Output files that import or name the file."""
         knowledge, change = self._knowledge, self.change
         deepest = 1 if self.width.dependents is Depth.DIRECT else None
         language = language_of(change.path)
@@ -204,7 +204,7 @@ class _Judge:
         return found
 
     def _whole_commands(self) -> None:
-        """Test contracts of which the command does not say what it tests."""
+        """Add the test contracts whose command does not show what it tests."""
         for proven in self._knowledge.commands.whole():
             if not self._cannot_see(proven) and not self._is_overruled(proven):
                 named = self._knowledge.commands.targets()[proven].files
@@ -213,14 +213,14 @@ class _Judge:
                 self.hits.add(proven, self._why(Basis.TEST, text))
 
     def _follow(self, path: str, why: Why, deepest: int | None) -> None:
-        """Everything that reaches a file, for one reason that is not an import of it."""
+        """Add everything that reaches a file, for a reason other than an import of it."""
         for at in find_reaching(self._knowledge.references, path, deepest):
             for proven in (*self._find_beginning_at(at.path), *self._of_writers(at.path)):
                 if not self._is_overruled(proven):
                     self.hits.add(proven, why)
 
     def _hit_at(self, at: Reached) -> None:
-        """All test contracts that begin at a reached file, or whose task writes it."""
+        """Add the test contracts that start at a reached file, or whose task writes it."""
         path = at.path
         if at.by is None:
             why = self._why(Basis.TEST, f"the command names {path}")
@@ -240,7 +240,7 @@ class _Judge:
             yield from (Proven(task, one) for one in self._knowledge.contracts_of(task))
 
     def _is_overruled(self, proven: Proven) -> bool:
-        """Whether it was seen what a test contract executes, so that imports need not be asked.
+        """Return whether recorded executions replace the import analysis for a contract.
 
         Only for a Python file that was there and still is (what has come or gone can change which
         file an import finds), in a folder of which anything was seen to be executed: else nobody
@@ -257,7 +257,7 @@ class _Judge:
         return self.current[proven]
 
     def _holds(self, path: str, digest: Digest) -> bool:
-        """Whether a file held these bytes before the whole change, or holds them after it."""
+        """Return whether a file's digest matches its content before or after the change."""
         if path in self.held:
             return digest in self.held[path]
         return self._knowledge.digest(path) == digest
@@ -266,13 +266,13 @@ class _Judge:
         return is_quiet(self.change)
 
     def _cannot_see(self, proven: Proven) -> bool:
-        """Whether a test contract cannot see the change at all: it runs code, and none changed."""
+        """Return whether a contract only runs code and the change affects no code."""
         return self._is_quiet() and self._knowledge.commands.targets()[proven].only_runs
 
     # --- what cannot be decided -----------------------------------------------------------
 
     def _check_hidden_imports(self) -> None:
-        """Files that import by names made at run time may reach any file of their language."""
+        """Check files with computed imports, which may reach any file of their language."""
         if self._is_quiet():
             return
         suspects = list(find_unseen_importers(self._knowledge.references, self.change.path))
@@ -290,7 +290,7 @@ class _Judge:
         self.hits.doubts[self._why(Basis.UNDECIDED, text)] = None
 
     def _is_unread_code(self) -> bool:
-        """Code in a language of which nobody here knows the imports, and that no task reads."""
+        """Check for code in a language without import tracking that no task declares as input."""
         path = self.change.path
         return is_unread_code(path) and not self._knowledge.inputs.of(path)
 
@@ -324,11 +324,11 @@ class ImpactCollector:
     knowledge: Knowledge
     reasons: dict[str, dict[Why, None]] = field(default_factory=dict)
     contracts: dict[Proven, set[str] | None] = field(default_factory=dict)
-    """The tests inside; None for all of them."""
+    """Affected tests of each contract; None for all of them."""
     doubts: dict[Why, None] = field(default_factory=dict)
 
     def add_task(self, task: str, why: Why) -> None:
-        """A task with all its test contracts; an unknown task is nobody."""
+        """Add a task with all its test contracts; an unknown task is ignored."""
         if task not in self.knowledge.tasks:
             return
         self._because(task, why)
@@ -336,7 +336,7 @@ class ImpactCollector:
             self.contracts[Proven(task, contract)] = None
 
     def add(self, proven: Proven, why: Why, test: str = "") -> None:
-        """One test contract, or one test in it."""
+        """Add one test contract, or one test in it."""
         if proven not in self.knowledge.commands.targets():
             return  # it was taken out of the plan since
         self._because(proven.task, why)
@@ -347,7 +347,7 @@ class ImpactCollector:
             tests.add(test)
 
     def add_all(self, why: Why) -> None:
-        """Every test contract there is."""
+        """Add every test contract."""
         for proven in self.knowledge.commands.targets():
             self.add(proven, why)
 
@@ -357,7 +357,7 @@ class ImpactCollector:
             reasons[why] = None
 
     def answer(self) -> Impacted:
-        """All that was found, in the order to run it."""
+        """Return all results, ordered by their contracts' priority."""
         by_task: dict[str, list[Proven]] = {task: [] for task in self.reasons}
         for proven in soonest_first(self.contracts, self.knowledge.past):
             by_task[proven.task].append(proven)

@@ -1,4 +1,4 @@
-"""A change as it is judged: paths with their bytes before and after, moves recognised.
+"""A change to judge: paths with content before and after, and detected moves.
 
 Also finds files that configure the build and tests of those around and below them, and files whose
 effect is unknown.
@@ -27,7 +27,7 @@ _MOST_IN_ALL = 2_000
 """Comparisons by lines; beyond them a file that moved and changed is one that went and one that
 came, which asks for no less to be proven."""
 _ALIKE = 0.5
-"""The share of lines a moved file keeps at least; git's own rule for renames (`-M50%`)."""
+"""Minimum share of lines that a moved file keeps; git's default for renames (`-M50%`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Changed:
     before: bytes | None
     after: bytes | None
     origin: str = ""
-    """The path it had before, when it was moved."""
+    """Previous path of a moved file."""
     is_whole: bool = False
-    """Whether it counts as changed all over, whatever the bytes say: nobody knows how yet."""
+    """Whether the whole file counts as changed, regardless of its bytes: details are unknown."""
 
     @property
     def is_edited(self) -> bool:
@@ -67,8 +67,8 @@ class Changed:
 
 @lru_cache(maxsize=64)
 def _first_differing(before: bytes, after: bytes) -> int:
-    """The first line that differs; asked for each execution of a file that was seen."""
-    # As git takes a file for binary (xdiff-interface.c, FIRST_FEW_BYTES).
+    """Return the number of the first line that differs, or 0 for binary content."""
+    # Git's test for a binary file (xdiff-interface.c, FIRST_FEW_BYTES).
     if b"\0" in before[:8000]:
         return 0
     old, new = before.splitlines(), after.splitlines()
@@ -78,7 +78,7 @@ def _first_differing(before: bytes, after: bytes) -> int:
 
 
 def with_moves(changes: Iterable[Changed]) -> tuple[Changed, ...]:
-    """The same changes without those that change nothing, each created file with its origin.
+    """Return the effective changes, with the origin of each moved file.
 
     A file that went and one that came are one that moved when their bytes are equal, or when they
     share the file's name and at least half of their lines.
@@ -96,7 +96,7 @@ class _Gone:
     """Files that went, of which each is the origin of one file at most."""
 
     def __init__(self, gone: Iterable[Changed]) -> None:
-        # By what is looked for: a folder of thousands that moved would be looked through for each.
+        # Indexed: for a moved folder of thousands, each lookup would scan all files.
         self._by_bytes: dict[bytes, dict[str, Changed]] = {}
         self._by_name: dict[str, dict[str, Changed]] = {}
         self._compared = 0
@@ -106,7 +106,7 @@ class _Gone:
                 self._by_bytes.setdefault(one.before, {})[one.path] = one
 
     def take_origin(self, new: Changed) -> str:
-        """From where a file came; empty for one that is new."""
+        """Return the former path of a moved file; empty for a new one."""
         same = self._by_bytes.get(new.after or b"", {})
         found = next(iter(same.values()), None) or self._find_near(new)
         if found is None:
@@ -131,8 +131,8 @@ def _name(one: Changed) -> str:
 def _alike(one: bytes | None, other: bytes | None) -> bool:
     if not one or not other:
         return False
-    # An upper bound first (difflib, quick_ratio): the exact share takes quadratic time.
-    # Without autojunk, which passes over lines that repeat in a long file.
+    # Upper bound first (difflib, quick_ratio): the exact ratio takes quadratic time. Without
+    # autojunk, which ignores repeated lines in a long file.
     matcher = SequenceMatcher(None, one.splitlines(), other.splitlines(), autojunk=False)
     return matcher.quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE
 
@@ -161,18 +161,18 @@ _OWN = regex(r"(?:artifacts/build/.*|TASK-GRAPH\.md|FILE_OWNERSHIP_MAP\.md|PATTE
 
 
 def governs(path: str) -> bool:
-    """Whether a change of this file may change the result of every test beside and below it."""
+    """Return whether a change of this file can affect every test in its folder and below."""
     name = path.rpartition("/")[2]
     return name in _NAMES or is_manifest(name) or bool(_PATTERN.match(name))
 
 
 def is_own_document(path: str) -> bool:
-    """Whether a file is the runner's own record or plan: no test's result hangs on it."""
+    """Return whether a file is a plan or record of the runner, which affects no test."""
     return bool(_OWN.match(path))
 
 
 def folder_governed(path: str) -> str:
-    """The folder that a governing file holds for; empty for the whole repository.
+    """Return the folder that a configuration file applies to; empty for the repository.
 
     A cargo configuration or a workflow in a dotted folder holds for what is around that folder.
     """
@@ -192,12 +192,12 @@ _UNREAD_CODE = regex(
 
 
 def is_unread_code(path: str) -> bool:
-    """Whether a file is code in a language of which the imports are not read here."""
+    """Return whether a file is code in a language whose imports are not parsed."""
     return bool(_UNREAD_CODE.search(path))
 
 
 def explain_undeclared(change: Changed) -> str:
-    """Why it is in doubt whom a change reaches."""
+    """Return why the effect of a change is unknown."""
     if is_unread_code(change.path):
         return f"nothing declares {change.path}, and imports of its language are not tracked"
     if change.is_deleted:

@@ -1,4 +1,4 @@
-"""Gather what is known of a repository, so that a change of it can be judged.
+"""Gather what is known about a repository to judge a change.
 
 That is tasks, owners, executions, references and past times. Affected test contracts that fail
 soonest run first.
@@ -33,17 +33,17 @@ __all__ = ["Knowledge", "Past", "Proven"]
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """How the test contracts did before; only the order they run in rests on it."""
+    """The earlier results of test contracts; only their order depends on it."""
 
     seconds: Mapping[Proven, float] = field(default_factory=dict)
-    """How long each took last."""
+    """Last duration of each."""
     failures: Mapping[Proven, int] = field(default_factory=dict)
-    """How often each failed."""
+    """Number of failures of each."""
 
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What a judgement rests on; build it once and ask it often.
+    """The facts behind a judgement; build it once and query it often.
 
     `tasks` are those that may be affected, usually the DONE ones. `digest` gives what a file of the
     tree before the change holds, None where there is none.
@@ -55,15 +55,15 @@ class Knowledge:
     references: References
     digest: Callable[[str], Digest | None]
     content: Callable[[str], bytes | None] = lambda _: None
-    """What a file of that tree holds; where that is unknown, answers are wider."""
+    """Returns a file's content in that tree; None (unknown) makes answers wider."""
     breaking: Mapping[str, bool | None] = field(default_factory=dict)
-    """For contract files: whether the change breaks who uses them; None or no entry: may be so."""
+    """By contract file, whether the change breaks its users; None or missing: possibly."""
     past: Past = field(default_factory=Past)
     collected: frozenset[str] = frozenset()
-    """Files of tests that a tool finds by itself: code that is no test imports none of them."""
+    """Test files that a tool collects itself: code outside of tests imports none of them."""
 
     def contracts_of(self, task: str) -> tuple[str, ...]:
-        """The test contracts of a task, in its own order."""
+        """Return the test contract IDs of a task, in order."""
         return tuple(one.id for one in self.tasks[task].test_contracts)
 
     @cached_property
@@ -89,7 +89,7 @@ class Knowledge:
 
 
 def _files(task: Task) -> Iterator[str]:
-    """The contract files of a task: the first path of each entry that is no command."""
+    """Yield the document of each contract of a task, except commands."""
     for contract in task.contracts:
         if contract.kind != "command":
             named = words(contract.value.partition("=")[0])
@@ -104,7 +104,7 @@ _LEAST_SECONDS = 0.05
 
 
 def soonest_first(proofs: Iterable[Proven], past: Past) -> list[Proven]:
-    """The order that finds a failure after the least expected time.
+    """Sort proofs so that a failure is found after the least expected time.
 
     That is by the odds of a failure for each second (Smith's rule for weighted completion times):
     past failures plus one, over the time it takes. Equal ones stay as they came.
@@ -134,7 +134,7 @@ def knowledge_of(
     breaking: Mapping[str, bool | None] = MappingProxyType({}),
     past: Past = Past(),
 ) -> Knowledge:
-    """What is known of the tree before a change (a commit, or a tree; empty for none).
+    """Load the knowledge about the tree before a change (a commit or a tree; empty for none).
 
     `cache` is the user's folder for this repository; `owners` the bytes of FILE_OWNERSHIP_MAP.md,
     None where there is none. Reads what has changed in git since it was asked last, and no more.
@@ -170,7 +170,7 @@ def knowledge_of(
 def _read(
     repository: Repository, cache: Path | None, treeish: str
 ) -> tuple[ImpactStore, References]:
-    """The references of a tree; in memory alone where they cannot be kept."""
+    """Load the references of a tree; keep them in memory if the cache is unusable."""
     store = ImpactStore(cache)
     references = References(store)
     refresh(references, repository, treeish)
@@ -192,13 +192,13 @@ def refresh(references: References, repository: Repository, treeish: str) -> int
     entries = _entries(repository, known, tree)
     if known:
         return references.learn(entries, repository.content, tree)
-    # Nobody can say what differs from a tree that is gone, so all that was kept of it goes first.
+    # Differences from a deleted tree can't be computed, so all its records are removed first.
     gone = (Entry(path, None) for path in references.blobs())
     return references.learn([*gone, *entries], repository.content, tree)
 
 
 def _entries(repository: Repository, known: str, tree: str) -> Iterator[Entry]:
-    """What differs between two trees: plain files as they are, everything else as gone."""
+    """Yield the differences between two trees; anything but plain files counts as removed."""
     for change in repository.diff_trees(known or None, tree):
         is_file = change.new_mode in {0o100644, 0o100755}
         if not change.path.startswith("../"):

@@ -1,4 +1,4 @@
-"""Find the owners of a file in FILE_OWNERSHIP_MAP.md, and the commands and globs that name a path.
+"""Find a file's owners in FILE_OWNERSHIP_MAP.md, and the commands and globs that name it.
 
 The map is kept in a store and read again when it differs: 100,000 rows take seconds to read and
 microseconds to query. Its faults are files without owner, rows without file, and unknown owners.
@@ -46,17 +46,17 @@ class Owners:
     def __init__(
         self, store: ImpactStore, data: bytes | None, prefixes: tuple[str, ...] = ()
     ) -> None:
-        """`data` is the map's file, None where there is none; it is read if it is a new one."""
+        """Read the map from `data` unless it is cached; None means that there is no file."""
         self._store = store
         stamp = json.dumps([digest_of(data or b""), *prefixes])
         self.problems: tuple[str, ...] = (MISSING,) if data is None else ()
-        """What is wrong with the map, in words; its other rows hold all the same."""
+        """Problems of the map, as text; its other rows still apply."""
         if store.note(_DIGEST) != stamp:
             self._keep(OwnershipMap.read(data or b"", prefixes=prefixes), stamp)
         self.problems += tuple(json.loads(store.note(_PROBLEMS) or "[]"))
 
     def of(self, path: str) -> tuple[str, ...]:
-        """The tasks that own a file, in the order of their rows; as `OwnershipMap.owners`."""
+        """Return the tasks that own a file in row order, as `OwnershipMap.owners` does."""
         folders = tuple(folders_of(path))
         found: list[str] = []
         for place in (path, *folders[:-1]):
@@ -110,7 +110,7 @@ class MapFault:
 def faults(
     owners: OwnershipMap, files: Sequence[str], tasks: Collection[Task], written: Collection[str]
 ) -> tuple[MapFault, ...]:
-    """All of them, those of the map's rows first. `files` are sorted; `written` tasks are DONE."""
+    """Return all faults of the map, those of its rows first; `written` tasks are DONE."""
     known = frozenset(task.id for task in tasks)
     return (
         *(MapFault("map", one.path, one.message, one.hint) for one in owners.problems),
@@ -136,12 +136,12 @@ def _rows(
                 "everything", file, message, "every change would affect it; name fewer files"
             )
         elif not _names_any(file, files, there) and (not ids or set(ids) & written):
-            # a file of a task that is not DONE is yet to be written
+            # a file of a task that is not DONE may not exist yet
             yield MapFault("no-file", file, "file not found", _suggest_move(file, files))
 
 
 def _names_any(file: str, files: Sequence[str], there: frozenset[str]) -> bool:
-    """Whether a row names a file that there is, itself or as a folder."""
+    """Return whether a row names an existing file or folder."""
     if file in there:
         return True
     if not is_glob(file):
@@ -150,7 +150,7 @@ def _names_any(file: str, files: Sequence[str], there: frozenset[str]) -> bool:
 
 
 def _in_folder(files: Sequence[str], folder: str) -> Iterator[str]:
-    """The files below a folder, out of sorted ones."""
+    """Yield the files below a folder from a sorted list."""
     start = f"{folder.rstrip('/')}/" if folder else ""
     for at in range(bisect_left(files, start), len(files)):
         if not files[at].startswith(start):
@@ -185,10 +185,10 @@ class TouchedCommit(NamedTuple):
 
     tasks: tuple[str, ...]
     certain: bool
-    """Whether a trailer names the task, not only the words of the message."""
+    """Whether a trailer names the task, not only the message text."""
     paths: tuple[str, ...]
     moves: tuple[tuple[str, str], ...]
-    """Old and new path of what it renamed."""
+    """Old and new path of each rename."""
 
 
 class Proposal(NamedTuple):
@@ -202,7 +202,7 @@ class Proposal(NamedTuple):
 def find_touching_commits(
     repository: Repository, tip: str, known: Collection[str], prefixes: tuple[str, ...] = ()
 ) -> Iterator[TouchedCommit]:
-    """The commits that a commit descends from, oldest first; merges bring nothing of their own."""
+    """Yield the commits reachable from a tip, oldest first; merges have no own changes."""
     words = ("log", "-z", "--no-color", "--no-show-signature", "--no-notes", "--reverse")
     messages = text(repository.git.run(*words, "--format=%H%n%B", "--end-of-options", tip, "--"))
     message_of = dict(entry.split("\n", 1) for entry in messages.split("\0") if "\n" in entry)
@@ -220,13 +220,13 @@ def find_touching_commits(
 
 
 def _commits(fields: Iterator[str]) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """Commits with the paths of each entry (git-log(1): `--name-status -z`)."""
+    """Yield commits with the paths of each entry (git-log(1): `--name-status -z`)."""
     commit = next(fields, "")
     entries: list[tuple[str, ...]] = []
     for field in fields:
         status = field.removeprefix("\n")
-        # A status is a capital letter (git-diff(1), --name-status), a commit's name small hex:
-        # nothing else tells the two apart.
+        # A status is a capital letter (git-diff(1), --name-status), a commit name lowercase hex:
+        # only this tells them apart.
         if status[:1].isupper():
             count = 2 if status.startswith(_TWO_PATHS) else 1
             entries.append(tuple(next(fields, "") for _ in range(count)))
@@ -238,7 +238,7 @@ def _commits(fields: Iterator[str]) -> Iterator[tuple[str, list[tuple[str, ...]]
 def _tasks(
     message: str, known: Collection[str], prefixes: tuple[str, ...]
 ) -> tuple[tuple[str, ...], bool]:
-    """The known tasks a message names, and whether by a trailer."""
+    """Return the known tasks in a message, and whether a trailer names them."""
     trailers = [task_id(found, prefixes) for found in _TRAILER.findall(message)]
     certain = tuple(dict.fromkeys(one for one in trailers if one in known and one))
     if certain:
@@ -248,7 +248,7 @@ def _tasks(
 
 
 def proposals(history: Iterable[TouchedCommit], files: Collection[str]) -> tuple[Proposal, ...]:
-    """For each of the files the tasks that wrote it, in the order they did; moves are followed.
+    """Propose for each file the tasks that wrote it, in order, across renames.
 
     Where commits with a trailer tell of a file, those that only mention a task do not count.
     """
@@ -290,17 +290,17 @@ class Commands:
             self._look(command)
 
     def targets(self) -> Mapping[Proven, CommandTarget]:
-        """What each test contract's command names."""
+        """Return the targets of each test contract's command."""
         self._follow()
         return self._targets
 
     def whole(self) -> tuple[Proven, ...]:
-        """Test contracts that may be about any file."""
+        """Return the test contracts that may test any file."""
         self._follow()
         return tuple(self._whole)
 
     def find_beginning_at(self, path: str) -> Iterator[Proven]:
-        """Test contracts whose command names a file, a folder of it, or its module."""
+        """Yield the test contracts whose command names a file, its folder or its module."""
         self._follow()
         for name in (
             path,
@@ -314,7 +314,7 @@ class Commands:
         if not news:
             return
         for command in self._users:
-            # By mere containment: a look too many is cheap, one too few a test that does not run.
+            # By substring: an unnecessary check is cheap, a missed one skips a test.
             if any(name in command for name in news):
                 self._look(command)
 
@@ -356,7 +356,7 @@ class Named:
                 self._exact.setdefault(path.rstrip("/"), []).append(who)
 
     def of(self, path: str) -> tuple[str, ...]:
-        """Everyone who names a file or a folder of it, each once."""
+        """Return the distinct names of those that list a file or a folder above it."""
         return tuple(dict.fromkeys(self._all(path)))
 
     def _all(self, path: str) -> Iterator[str]:

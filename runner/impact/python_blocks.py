@@ -1,4 +1,4 @@
-"""A Python file cut into blocks: the module, and the body of each function.
+"""Split a Python file into blocks: the module, and the body of each function.
 
 As pytest-testmon does it (its `process_code.py`): who never ran a function's body is not affected
 by a change of it. A block is compared by its syntax tree, so comments and layout do not count.
@@ -37,28 +37,28 @@ class CodeBlock:
     first: int
     last: int
     text: str
-    """Its syntax tree without positions and without the bodies of functions in it."""
+    """Its syntax tree without positions and without the bodies of nested functions."""
 
 
 Key: TypeAlias = "tuple[str, int]"
-"""Name of a block with the names around it, and which one of that name it is."""
+"""Name of a block with its enclosing names, and its index among blocks of that name."""
 
 
 def is_quiet(change: Changed) -> bool:
-    """Whether nothing changes for who runs a Python file: comments and layout alone."""
+    """Return whether a change of a Python file only affects comments and layout."""
     if not change.is_edited or not is_written_in(change.path, "python"):
         return False
     return find_changed_blocks(change.before or b"", change.after or b"") == ()
 
 
 def parse_python(content: bytes) -> ast.Module | None:
-    """The syntax tree of a Python file; None for what this Python cannot read."""
+    """Parse a Python file; return None if the syntax is not supported."""
     return python_tree(content)
 
 
 @lru_cache(maxsize=64)
 def blocks_of(content: bytes) -> dict[Key, CodeBlock] | None:
-    """The blocks of a Python file by their names; None for what cannot be parsed."""
+    """Return the blocks of a Python file by name; None if it cannot be parsed."""
     tree = parse_python(content)
     if tree is None:
         return None
@@ -71,7 +71,7 @@ def blocks_of(content: bytes) -> dict[Key, CodeBlock] | None:
 
 
 def find_changed_blocks(before: bytes, after: bytes) -> tuple[CodeBlock, ...] | None:
-    """The blocks of `before` that `after` has otherwise or not at all; None for not decidable.
+    """Return the blocks of `before` that `after` changes or removes; None if undecidable.
 
     An empty tuple: whatever runs the file does not see the difference.
     """
@@ -84,7 +84,7 @@ def find_changed_blocks(before: bytes, after: bytes) -> tuple[CodeBlock, ...] | 
 
 
 def runs(block: CodeBlock, spans: Sequence[tuple[int, int]], others: Sequence[CodeBlock]) -> bool:
-    """Whether executed lines lie in a block of a file and not only in blocks inside of it.
+    """Return whether executed lines are in a block itself, not only in its inner blocks.
 
     `others` are all the file's blocks. The first block, the module, is run by all that run any.
     """
@@ -98,12 +98,12 @@ def runs(block: CodeBlock, spans: Sequence[tuple[int, int]], others: Sequence[Co
 
 
 def _inside(one: CodeBlock, block: CodeBlock) -> bool:
-    """Whether a block stands on lines of its own inside another one."""
+    """Return whether a block is nested in another one and starts on a later line."""
     return one is not block and one.first > block.first and one.last <= block.last
 
 
 def _is_hidden(start: int, end: int, block: CodeBlock, inner: Sequence[CodeBlock]) -> bool:
-    """Whether every executed line here belongs to a block inside."""
+    """Return whether all executed lines of a range belong to inner blocks."""
     lines = range(max(start, block.first), min(end, block.last) + 1)
     return all(any(one.first <= line <= one.last for one in inner) for line in lines)
 
@@ -115,7 +115,7 @@ def _take_apart(tree: ast.Module, found: dict[Key, CodeBlock]) -> None:
     """Fill in all blocks; the tree's functions lose their bodies on the way."""
     for (name, number), function in list_functions(tree):
         body = body_of(function)
-        # what a caller sees without running a line of it: whether there is any, whether it waits
+        # visible to a caller without running it: whether it has a body, whether it is a generator
         outside = f"{name} {number} {bool(body)} {is_generator(body)}"
         if body:
             dump = _dump(ast.Module(body, []))
@@ -136,7 +136,7 @@ def list_functions(tree: ast.Module) -> list[tuple[Key, Function]]:
 
 
 def _functions(node: ast.AST, name: str) -> Iterator[tuple[str, Function]]:
-    """Every function below a node, the inner ones first."""
+    """Yield every function below a node, the inner ones first."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             inside = f"{name}.{child.name}"
@@ -149,7 +149,7 @@ def _functions(node: ast.AST, name: str) -> Iterator[tuple[str, Function]]:
 
 
 def body_of(function: Function) -> list[ast.stmt]:
-    """The statements of a function without its docstring."""
+    """Return the statements of a function without its docstring."""
     first = function.body[0]
     match first:
         case ast.Expr(ast.Constant(str())):
@@ -165,7 +165,7 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def is_generator(body: Sequence[ast.stmt]) -> bool:
-    """Whether calling the function runs nothing of it yet."""
+    """Return whether a function body has a `yield`, so that a call does not run it yet."""
     left: list[ast.AST] = list(body)
     while left:
         node = left.pop()
@@ -184,7 +184,7 @@ def _dump(tree: ast.Module) -> str:
 
 
 def ranges_of(lines: Iterable[int]) -> str:
-    """`{1, 2, 3, 9}` as `1-3,9`."""
+    """Format lines as ranges: `{1, 2, 3, 9}` as `1-3,9`."""
     spans: list[list[int]] = []
     for line in sorted(set(lines)):
         if spans and line == spans[-1][1] + 1:
@@ -195,7 +195,7 @@ def ranges_of(lines: Iterable[int]) -> str:
 
 
 def spans_in(ranges: str) -> tuple[tuple[int, int], ...]:
-    """First and last line of each range. Raises ValueError for what is none."""
+    """Parse ranges to pairs of first and last line. Raises ValueError for an invalid range."""
     found = []
     for part in filter(None, ranges.split(",")):
         start, _, end = part.partition("-")

@@ -1,4 +1,4 @@
-"""Who reaches a file: imports and text that names it, read in reverse and followed to their ends.
+"""Find which files reach a file through imports and mentions.
 
 The references are kept in a store under the git tree they were read from, so a query reads only
 what has changed since. A file is kept by what it refers to (keys of `runner.languages`), not by
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _TREE = "references.tree"
 _LARGEST = 2_000_000
-"""Bytes of a file that is read for what it refers to; larger ones were generated."""
+"""Maximum bytes of a file searched for references; larger ones are generated."""
 
 
 class Entry(NamedTuple):
@@ -87,7 +87,7 @@ class References:
         return count
 
     def news(self) -> frozenset[str]:
-        """Names of files and folders that came or went since this was asked last.
+        """Return files and folders added or removed since the last call, and reset the list.
 
         A command that holds none of them names what it named before.
         """
@@ -96,30 +96,30 @@ class References:
         return found
 
     def blob(self, path: str) -> str:
-        """The blob of a file in the tree that was read; empty for none."""
+        """Return the blob name of a file in the indexed tree; empty if it has none."""
         found = self._store.ask("select blob from files where path = ?", path)
         return found[0][0] if found else ""
 
     def blobs(self) -> dict[str, str]:
-        """Every known path with its blob."""
+        """Return every known path with its blob."""
         return dict(self._store.ask("select path, blob from files"))  # type: ignore[arg-type]  # two columns
 
     def is_folder(self, path: str) -> bool:
-        """Whether there are files below a folder; the project's own is one."""
-        # A range of the primary key, as `0` follows `/` in ASCII: LIKE would fold case, and take
-        # `_` for any letter (SQLite, Expressions, 5).
+        """Return whether a folder has files; the project's root always counts."""
+        # A range of the primary key, since `0` follows `/` in ASCII: LIKE would fold case and treat
+        # `_` as a wildcard (SQLite, Expressions, 5).
         question = "select 1 from files where path > ? and path < ? limit 1"
         return not path or bool(self._store.ask(question, f"{path}/", f"{path}0"))
 
     def is_file(self, path: str) -> bool:
-        """Whether there is such a file in the tree that was read."""
+        """Return whether the indexed tree contains a file."""
         if path not in self._there:
             found = self._store.ask("select 1 from files where path = ?", path)
             self._there[path] = bool(found)
         return self._there[path]
 
     def _notice(self, entry: Entry) -> None:
-        """Note what comes or goes: the file, and a folder that was or will be without files."""
+        """Record the names of added and removed files, and of folders that come or go."""
         if (entry.blob is not None) == bool(self.blob(entry.path)):
             return
         name = entry.path.rpartition("/")[2]
@@ -130,7 +130,7 @@ class References:
             self._news.add(folder.rpartition("/")[2])
 
     def keys(self, path: str) -> tuple[str, ...]:
-        """The keys by which others refer to a file: by its name, and by its content."""
+        """Return the keys by which other files refer to a file, from its name and content."""
         language = language_of(path)
         if language is None:
             return ()
@@ -140,20 +140,20 @@ class References:
         return (*language.keys_of(path), *(key for (key,) in rows))
 
     def find_by_keys(self, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """The files that refer to these keys, each with the key."""
+        """Yield the files that refer to these keys, each with its key."""
         for some in _in_batches(tuple(keys)):
             marks = ",".join("?" * len(some))
             question = f"select path, key from refers where key in ({marks})"  # noqa: S608 - question marks only
             yield from self._store.ask(question, *some)  # type: ignore[misc]  # two columns
 
     def importers(self, path: str) -> Iterator[str]:
-        """The files that refer to a file as code."""
+        """Yield the files that import a file."""
         for importer, key in self.find_by_keys(self.keys(path)):
             if self.leads(importer, key, path):
                 yield importer
 
     def leads(self, importer: str, key: str, path: str) -> bool:
-        """Whether a key by which a file is known leads an importer to it.
+        """Return whether a key resolves to a file from this importer.
 
         A Python module's name does by a root that can be on the importer's path. A folder that is
         itself a package is on it only for what lies in the folder, as for scripts and for tests
@@ -170,7 +170,7 @@ class References:
         return not self.is_file(f"{root}/__init__.py")
 
 
-# SQLite before 3.32 takes no more than 999 parameters (Limits, SQLITE_MAX_VARIABLE_NUMBER).
+# SQLite before 3.32 takes at most 999 parameters (Limits, SQLITE_MAX_VARIABLE_NUMBER).
 def _in_batches(keys: tuple[str, ...], size: int = 500) -> Iterator[tuple[str, ...]]:
     return (keys[at : at + size] for at in range(0, len(keys), size))
 
@@ -187,17 +187,17 @@ class Reached:
 
     path: str
     by: Reached | None = None
-    """The file it refers to; None for the changed file itself."""
+    """File that it refers to; None for the changed file itself."""
     named: bool = False
-    """Whether a text on the way names a file: such a way may lead through other processes."""
+    """Whether a text on the path names a file: such a path may cross processes."""
 
     @property
     def depth(self) -> int:
-        """How many steps it is away from the changed file."""
+        """Number of steps from the changed file."""
         return self.by.depth + 1 if self.by else 0
 
     def describe(self) -> str:
-        """The way in words: `tests/test_api.py imports src/db.py through src/api.py`."""
+        """Describe a path of imports: `tests/test_api.py imports src/db.py through src/api.py`."""
         way = [self.path]
         at = self.by
         while at:
@@ -215,7 +215,7 @@ class Reached:
 def find_reaching(
     references: References, path: str, deepest: int | None, *, quiet: bool = False
 ) -> Iterator[Reached]:
-    """The file itself, then every file that reaches it, the nearest first.
+    """Yield a file and all files that depend on it, nearest first.
 
     `deepest` bounds the steps. With `quiet` the change does nothing when it is run, so only who
     reads the file itself is reached. A file that is reached by imports and by naming comes twice.
@@ -226,7 +226,7 @@ def find_reaching(
     while level and (deepest is None or level[0].depth < deepest):
         following: list[Reached] = []
         for found in _find_referring(references, level, quiet=quiet):
-            # Who reaches it by a text is not looked at again by imports: the text says more.
+            # A file reached by a text needs no search by imports: the text covers more.
             mark = (found.path, found.named)
             if mark not in done and (found.path, True) not in done:
                 done.add(mark)
@@ -238,11 +238,11 @@ def find_reaching(
 def _find_referring(
     references: References, level: list[Reached], *, quiet: bool
 ) -> Iterator[Reached]:
-    """What refers to any of these files, asked all at once."""
+    """Yield the files that refer to any of these files, found in one query."""
     texts: dict[str, list[Reached]] = {}
     codes: dict[str, list[Reached]] = {}
     for at in level:
-        # who names its folder reads the changed file, but nothing of what stands for it
+        # a reference to its folder reads the changed file, but no file that stands in for it
         for key in literal_keys(at.path) + (folder_keys(at.path) if at.by is None else ()):
             texts.setdefault(key, []).append(at)
         for key in () if quiet else references.keys(at.path):
@@ -256,7 +256,7 @@ def _find_referring(
 
 
 def find_unseen_importers(references: References, path: str) -> Iterator[Reached]:
-    """Files that may import a file though nobody can see it: by names made at run time."""
+    """Yield files that may import a file dynamically, by names built at run time."""
     language = language_of(path)
     if language is None:
         return
@@ -267,7 +267,7 @@ def find_unseen_importers(references: References, path: str) -> Iterator[Reached
 
 
 def find_unparsed(references: References, path: str) -> Iterator[Reached]:
-    """Files in the same language that cannot be parsed: what they import is not known."""
+    """Yield unparsable files of this language, whose imports are unknown."""
     language = language_of(path)
     keys = [key for key in language.wide if key.startswith("?")] if language else []
     start = Reached(path)
@@ -278,17 +278,17 @@ def find_unparsed(references: References, path: str) -> Iterator[Reached]:
 
 _NAMED = 3
 UNTOUCHED = "none of its files changed"
-"""The note of a task that was only proven again, or built to the very same bytes."""
+"""Note of a task that was only re-tested, or rebuilt to identical bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """What a task's new version offers beside its old one."""
+    """The difference between a task's new exports and its old ones."""
 
     same: bool
-    """Whether nothing that others can use has changed: they are only proven again."""
+    """Whether nothing that others use has changed: dependents are only re-tested."""
     text: str
-    """Why, in words for the journal."""
+    """Reason, as text for the journal."""
 
 
 def cut_off(change: Iterable[Changed], contracts: Collection[str] = ()) -> CutOff:
@@ -309,7 +309,7 @@ def cut_off(change: Iterable[Changed], contracts: Collection[str] = ()) -> CutOf
 
 
 def _difference(change: Changed, contracts: Collection[str]) -> str:
-    """What differs for others, in words; empty for nothing."""
+    """Describe what a change means for dependents; empty if nothing."""
     path = change.path
     if path in contracts:
         return f"the contract {path} changed"
@@ -325,7 +325,7 @@ def _difference(change: Changed, contracts: Collection[str]) -> str:
 
 
 def find_exports(path: str, content: bytes) -> tuple[str, ...] | None:
-    """The declarations that others can use, in a fixed order; comments and bodies left out.
+    """Return a file's exported declarations in a fixed order; None if not parsed.
 
     None where they cannot be read: then the file counts as changed.
     """
@@ -349,6 +349,6 @@ def _short(line: str) -> str:
 
 
 def _is_test(path: str) -> bool:
-    """Whether a file is a test: nobody else uses what is in it."""
+    """Return whether a file is a test, which no other file imports."""
     name = path.rpartition("/")[2]
     return name.startswith("test_") or name.endswith(("_test.py", "_test.go"))

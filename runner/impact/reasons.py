@@ -1,4 +1,4 @@
-"""What an answer is made of: affected tasks, reasons, doubts, and how wide was asked.
+"""The parts of an answer: affected tasks, reasons, doubts and the width of the question.
 
 One test contract of one task, by its names.
 """
@@ -12,26 +12,26 @@ from runner.lazy_dataclass import dataclass
 
 
 class Depth(StrEnum):
-    """How far a change is followed."""
+    """The depth to which a change is followed."""
 
     NONE = "none"
     DIRECT = "direct"
-    """To what names, executes or imports the changed file itself."""
+    """Only what names, executes or imports the changed file itself."""
     TRANSITIVE = "transitive"
-    """And on, through what imports those."""
+    """Also what imports those, and so on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Width:
-    """How wide the answer is."""
+    """The width of an answer."""
 
     dependents: Depth = Depth.TRANSITIVE
     conservative: bool = False
-    """Whether what cannot be decided counts as affected; else it is reported as a doubt."""
+    """Whether undecidable cases count as affected; else they are reported as doubts."""
 
 
 class Basis(StrEnum):
-    """What a reason rests on."""
+    """The basis of a reason."""
 
     OWNERSHIP = "ownership"
     OBSERVED = "observed"
@@ -64,20 +64,20 @@ class Affected:
 
     task: str
     contracts: tuple[str, ...]
-    """In the order to run them; none for a task without any."""
+    """Contracts in the order to run them; empty for a task without any."""
     reasons: tuple[Why, ...]
     tests: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """For a contract of which only single tests are affected: their names. Others run whole."""
+    """Affected tests of contracts that need not run whole, by contract."""
 
 
 @dataclass(frozen=True, slots=True)
 class Impacted:
-    """What a change may affect, and what could not be decided."""
+    """The tasks that a change may affect, and the undecided cases."""
 
     affected: tuple[Affected, ...]
-    """What fails soonest comes first."""
+    """Ordered by the least expected time until a failure."""
     doubts: tuple[Why, ...] = ()
-    """Reported where `conservative` did not count them in."""
+    """Undecided cases, if `conservative` does not count them."""
 
 
 # --- test id --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The file in the user's cache that impact is looked up in: opened, and made anew when damaged.
+"""The cache file for impact lookups: open it, and recreate it when it is damaged.
 
 An SQLite database, since a question must cost what it asks for and not what is kept: 10,000 tasks
 and 100,000 files are asked about one path in microseconds. It lies outside of the repository,
@@ -45,7 +45,7 @@ class ImpactStore:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.lost = False
-        """Whether something that was kept, or was to be, is not there: answers are too narrow."""
+        """Whether stored data, or data to store, was lost: answers are too narrow."""
         self._lock = RLock()
         self.connection = _open_database(folder)
 
@@ -56,11 +56,11 @@ class ImpactStore:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the database."""
         self.connection.close()
 
     def ask(self, question: str, *values: object) -> list[tuple[str, ...]]:
-        """The rows that answer; none, and `lost`, where the file cannot be read."""
+        """Return the rows of a query; on a damaged file set `lost` and return none."""
         with self._lock:
             try:
                 found = self.connection.execute(question, _written(values)).fetchall()
@@ -81,12 +81,12 @@ class ImpactStore:
                 self._lose(error)
 
     def note(self, name: str) -> str:
-        """A short text that was kept; empty when there is none."""
+        """Return a stored short text, or an empty string."""
         found = self.ask("select value from notes where name = ?", name)
         return found[0][0] if found else ""
 
     def _lose(self, error: sqlite3.DatabaseError) -> None:
-        """Go on without; a file that is damaged, not only locked or full, is begun anew."""
+        """Continue after an error without the cache; a damaged file is recreated."""
         self.lost = True
         if isinstance(error, sqlite3.OperationalError):
             return
@@ -103,28 +103,28 @@ class Writing:
         self._connection = connection
 
     def execute(self, statement: str, values: Sequence[object] = ()) -> None:
-        """One row."""
+        """Execute a statement for one row."""
         self._connection.execute(statement, _written(values))
 
     def executemany(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        """Many rows."""
+        """Execute a statement for many rows."""
         self._connection.executemany(statement, map(_written, rows))
 
 
 # --- texts that are no UTF-8 ------------------------------------------------------------
 
-# The name of a file need not be UTF-8: in Python each byte that is none is a lone surrogate (PEP
-# 383), which SQLite does not take. In the file it stands as U+F700 and the byte, as Cygwin does it
-# in another place; what has such a letter of its own is kept by its bytes, so that all comes back.
+# A file name need not be UTF-8: Python represents each invalid byte as a lone surrogate (PEP 383),
+# which SQLite rejects. The database stores U+F700 plus the byte, as Cygwin does elsewhere; names
+# that contain such characters are stored by their bytes, so that all are reversible.
 _ODD = regex("[\ud800-\udfff\uf780-\uf7ff]")
 _KEPT = regex("[\uf780-\uf7ff]+")
 _PRIVATE = 0xF700
 _ESCAPED = range(0xDC80, 0xDD00)
-"""Surrogates that stand for a byte."""
+"""Surrogates that represent a byte."""
 
 
 def _written(values: Sequence[object]) -> Sequence[object]:
-    """Values as SQLite takes them."""
+    """Escape strings that SQLite cannot store."""
     if all(type(one) is not str or one.isascii() for one in values):
         return values
     return tuple(_ODD.sub(_keep, one) if type(one) is str else one for one in values)
@@ -137,7 +137,7 @@ def _keep(found: re.Match[str]) -> str:
 
 
 def _read(row: tuple[str, ...]) -> tuple[str, ...]:
-    """A row as it was given to be kept."""
+    """Return a stored row with its escaped characters restored."""
     if all(type(one) is not str or one.isascii() for one in row):
         return row
     return tuple(_KEPT.sub(_give_back, one) if type(one) is str else one for one in row)
@@ -151,7 +151,7 @@ def _give_back(found: re.Match[str]) -> str:
 
 
 def _open_database(folder: Path | None) -> sqlite3.Connection:
-    """The database in a folder; a new one for one that is damaged or of another format."""
+    """Open the database in a folder; recreate it if it is damaged or outdated."""
     for _ in range(2):
         try:
             return _connect(folder)
@@ -166,7 +166,7 @@ def _open_database(folder: Path | None) -> sqlite3.Connection:
 
 
 def _remove(folder: Path) -> None:
-    # With its log: one that outlives its database would be played into the next one of that name
+    # With its log: one that outlives its database would be replayed into the next one of that name
     # (SQLite, How To Corrupt An SQLite Database File).
     for suffix in ("", "-wal", "-shm"):
         effects.unlink(folder / f"{FILE}{suffix}")
@@ -176,7 +176,7 @@ def _connect(folder: Path | None) -> sqlite3.Connection:
     if folder is not None:
         effects.make_folder(folder)
     place = ":memory:" if folder is None else str(folder / FILE)
-    # Any thread may ask, since our own lock keeps them apart: all that the module's check is for.
+    # Any thread may query, since a lock here serialises them: the module's check is unnecessary.
     connection = sqlite3.connect(place, timeout=_PATIENCE_SECONDS, check_same_thread=False)
     try:
         _prepare(connection, place)
@@ -187,15 +187,15 @@ def _connect(folder: Path | None) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, place: str) -> None:
-    """Make the tables where there are none. Raises DatabaseError for another format."""
-    # a power cut may lose the last records, which digests tell, but damages nothing (SQLite, WAL)
+    """Create missing tables. Raises DatabaseError for another format."""
+    # a power cut may lose the last records, which digests detect, but damages nothing (SQLite, WAL)
     connection.execute("pragma journal_mode = wal")
     connection.execute("pragma synchronous = normal")
     (found,) = connection.execute("pragma user_version").fetchone()
     if found == 0:
         effects.step("sqlite", place)
-        # Tables and version in one transaction: tables without one would be made a second time, and
-        # the file be thrown away as damaged.
+        # Tables and version in one transaction: tables without a version would be made again, and
+        # the file be deleted as damaged.
         connection.executescript(f"begin;{_TABLES}pragma user_version = {_FORMAT};commit;")
     elif found != _FORMAT:
         raise sqlite3.DatabaseError("another format")

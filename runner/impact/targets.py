@@ -1,4 +1,4 @@
-"""What the command of a test contract names: files, folders, modules, or nothing that is seen.
+"""Parse the targets of a test contract's command: files, folders or modules.
 
 Narrow only where the words leave no doubt. A command that says what it tests in a place not read
 here (`make test`, `tox`, `cargo test`, a shell script) is about the whole repository.
@@ -26,7 +26,7 @@ _UNSEEN = regex(r"[`$<*?]")
 _DATA = regex(r"\.(?:json|ya?ml|toml|ini|cfg|csv|txt|md|html|xml|sql)\Z")
 _PYTHON = regex(r"(?:.*/)?python[\d.]*\Z")
 _LONGEST = 1 << 16
-"""Letters of a line that are taken apart: `shlex` takes the square of a word's."""
+"""Maximum characters of a parsed line: `shlex` needs quadratic time for a word."""
 _OPERATORS = regex(r"[();|&\n]+")
 _TESTERS = frozenset({"pytest", "unittest", "py.test", "coverage", "doctest", "trace"})
 _WHOLE = frozenset(
@@ -38,7 +38,7 @@ _READERS = frozenset(
     {"diff", "grep", "egrep", "cmp", "cat", "head", "tail", "wc", "sort", "uniq", "cut", "tr"}
     | {"awk", "sed", "jq", "tee", "xxd", "comm", "ls"}
 )
-"""Programs that read what is named and nothing else."""
+"""Programs that read only the named files."""
 _OPTIONS_WITH_VALUES = frozenset(
     {"-c", "--config", "--config-file", "--rootdir", "--cov", "--cov-config", "--confcutdir"}
     | {
@@ -58,14 +58,14 @@ _OPTIONS_WITH_VALUES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CommandTarget:
-    """Where a command begins."""
+    """The folder in which a command begins."""
 
     files: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     """Modules it names, as keys of `runner.languages`."""
     is_whole: bool = False
-    """Whether any file of the repository may be meant besides."""
+    """Whether it may also refer to any other file of the repository."""
     only_runs: bool = False
     """Whether it does nothing but execute Python tests: what looks at source text, as linters do,
     sees comments too, and files that nobody executes."""
@@ -75,17 +75,17 @@ WHOLE = CommandTarget(is_whole=True)
 
 
 class RepositoryPlaces(Protocol):
-    """What there is in the repository: a word that names nothing of it is no path."""
+    """The paths of a repository: a word that matches none of them is not a path."""
 
     def is_file(self, path: str) -> bool:
-        """Whether there is such a file."""
+        """Return whether the repository contains the file."""
 
     def is_folder(self, path: str) -> bool:
-        """Whether there are files below it."""
+        """Return whether the repository has files below the folder."""
 
 
 def target_of(command: str, places: RepositoryPlaces) -> CommandTarget:
-    """What a command names, as far as it can be seen without running it."""
+    """Return the targets that a command names, found without running it."""
     parts = commands_by_folder(command)
     if parts is None:
         return WHOLE  # an open quote: the shell will say so
@@ -104,7 +104,7 @@ def _unite(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def commands_by_folder(command: str) -> list[tuple[str, list[str]]] | None:
-    """The simple commands of a line as words, each with the folder that it runs in.
+    """Split a line into simple commands with their folders; None if not supported.
 
     The project's own is empty. None where a quote is open, and for a line that is too long.
     """
@@ -115,7 +115,7 @@ def commands_by_folder(command: str) -> list[tuple[str, list[str]]] | None:
     around: list[str] = []
     found = []
     for part in _parts(words):
-        # A subshell has a folder of its own: behind it the one around it holds (POSIX, 2.12).
+        # A subshell has its own folder: after it, the outer one applies again (POSIX, 2.12).
         if part[0] == "(":
             around.append(folder)
         elif part[0] == ")":
@@ -142,7 +142,7 @@ def _words(command: str) -> Sequence[str] | None:
 
 
 def _parts(words: Sequence[str]) -> Iterator[list[str]]:
-    """The simple commands of a line, without what they set before them, and its brackets."""
+    """Yield the simple commands of a line without assignments, and its brackets."""
     part: list[str] = []
     for word in (*words, ";"):
         if not _OPERATORS.fullmatch(word):
@@ -152,12 +152,12 @@ def _parts(words: Sequence[str]) -> Iterator[list[str]]:
         if part:
             yield part
             part = []
-        # Operators without a blank between them come as one word: `);`.
+        # Operators without a space between them form one word: `);`.
         yield from ([sign] for sign in word if sign in "()")
 
 
 def _name_targets(part: Sequence[str], folder: str, places: RepositoryPlaces) -> CommandTarget:
-    """What one simple command names; `folder` is where it runs, empty for the project."""
+    """Return the targets of one simple command that runs in `folder`, empty for the project."""
     here = (folder,) if folder and places.is_folder(folder) else ()
     if part[0] in _WHOLE or _UNSEEN.search("".join(part)) or _has_class(part, folder, places):
         return CommandTarget(folders=here, is_whole=not here)
@@ -171,7 +171,7 @@ def _name_targets(part: Sequence[str], folder: str, places: RepositoryPlaces) ->
     if part[0] in _READERS:
         return CommandTarget(tuple(files), tuple(folders))
     keys = tuple(key for key in _modules(part) if _is_ours(key, folder, places))
-    # a program in a language not read here may start anything
+    # a program in an unsupported language may start anything
     hidden = any(language_of(file) is None and not _is_operand(file, part) for file in files)
     tells = any(language_of(file) and not governs(file) for file in files) or folders or keys
     if not tells or hidden:
@@ -180,13 +180,13 @@ def _name_targets(part: Sequence[str], folder: str, places: RepositoryPlaces) ->
 
 
 def _has_class(part: Sequence[str], folder: str, places: RepositoryPlaces) -> bool:
-    """Whether a word is a glob by its brackets: `[slug].py` may be a file, too."""
+    """Return whether a word is a bracket glob and not an existing file such as `[slug].py`."""
     paths = (path for path in _paths(part, folder) if "[" in path)
     return any(not (_file(path, places) or places.is_folder(path)) for path in paths)
 
 
 def _only_runs(part: Sequence[str], folder: str, places: RepositoryPlaces) -> bool:
-    """Whether a simple command runs Python code of ours or pytest, or reads what is no code."""
+    """Return whether a command only runs own Python code or pytest, or reads other files."""
     if any(word.startswith(_READS_SOURCES) for word in part):
         return False
     if part[0] in _READERS:
@@ -199,7 +199,7 @@ def _only_runs(part: Sequence[str], folder: str, places: RepositoryPlaces) -> bo
 
 
 def _paths(part: Sequence[str], folder: str) -> Iterator[str]:
-    """The words of a simple command that may be paths, the values of known options left out."""
+    """Yield the words of a command that may be paths, except values of known options."""
     before = ""
     for at, word in enumerate(part):
         path = _path(word)
@@ -209,23 +209,23 @@ def _paths(part: Sequence[str], folder: str) -> Iterator[str]:
 
 
 def _is_path(word: str) -> bool:
-    """Whether a program's name is a path: of a script, or of a test that stands alone."""
+    """Return whether a program's name is the path of a script or a test."""
     return "/" in word or word.partition("::")[0].endswith(".py")
 
 
 def _is_operand(file: str, part: Sequence[str]) -> bool:
-    """Whether a file is something to read, not what is started."""
+    """Return whether a file is a data argument of a command, not the program."""
     return bool(_DATA.search(file)) and _path(part[0]) != file
 
 
 def _file(place: str, places: RepositoryPlaces) -> str:
-    """The file that a word means; node starts modules by their names without suffix."""
+    """Return the file of a word; suffixes are added as Node does for modules."""
     endings = ("", ".js", ".mjs", ".cjs", ".ts", "/index.js")
     return next((place + one for one in endings if places.is_file(place + one)), "")
 
 
 def _modules(part: Sequence[str]) -> Iterator[str]:
-    """The keys that `python -m` and `python -c` name; a test runner as a module is none."""
+    """Yield the import keys of `python -m` and `python -c`, except test runners."""
     start = next((at for at, word in enumerate(part) if _PYTHON.match(word)), len(part))
     for option, word in zip(part[start + 1 :], part[start + 2 :], strict=False):
         if option == "-c":
@@ -242,7 +242,7 @@ def _modules(part: Sequence[str]) -> Iterator[str]:
 
 
 def _is_ours(key: str, folder: str, places: RepositoryPlaces) -> bool:
-    """Whether a module can be of this repository: its outermost package is where roots are."""
+    """Return whether a module may be in this repository, by its top-level package."""
     top = key.partition(".")[0]
     roots = ("", "src", "lib", "python", *((folder, f"{folder}/src") if folder else ()))
     found = (f"{root}/{top}".lstrip("/") for root in roots)
@@ -250,7 +250,7 @@ def _is_ours(key: str, folder: str, places: RepositoryPlaces) -> bool:
 
 
 def _path(word: str) -> str | None:
-    """The path that a word may be, the node ids behind it cut; None for an option or a value."""
+    """Return the path in a word without node IDs; None for an option or another value."""
     value = word.partition("::")[0].removesuffix("...")
     if value in (".", "./", ""):
         return None
@@ -259,7 +259,7 @@ def _path(word: str) -> str | None:
 
 
 def join_path(folder: str, path: str) -> str:
-    """A path as seen from the project that is written in a folder of it."""
+    """Return a path in a folder relative to the project."""
     path = path.removeprefix("./").rstrip("/")
     joined = f"{folder}/{path}" if folder and path else folder or path
     if ".." not in joined.split("/"):

@@ -1,4 +1,4 @@
-"""What earlier proofs were seen to execute: kept a task, looked up by file.
+"""Store the files and functions that earlier proofs executed, by task, indexed by file.
 
 Tests that get a value which changed code computed for another test.
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from runner.model import Digest
 
 _OTHERS = "regression:"
-"""How a check of another task's test contract is named (`gates/regression`)."""
+"""Check name prefix of another task's test contract (`gates/regression`)."""
 _KEEPS = regex(r"cache|memo|singleton|once\Z", re.IGNORECASE)
-"""Names of decorators that keep a result."""
+"""Names of decorators that cache a result."""
 _FILLS = frozenset({"append", "add", "update", "setdefault", "extend", "insert", "appendleft"})
 _WORD = regex(r"'([^\W\d]\w*)'")
 """A name or a text in a dumped syntax tree."""
@@ -50,7 +50,7 @@ class KeptTrace(NamedTuple):
 
 
 class Observations:
-    """What is known of executions, in a store."""
+    """The known executions, in a store."""
 
     def __init__(self, store: ImpactStore) -> None:
         self._store = store
@@ -90,7 +90,7 @@ class Observations:
             )
 
     def forget(self, task: str) -> None:
-        """Take a task's proof out: it is no longer known what it executes."""
+        """Remove the executions of a task."""
         self.keep(task, ())
 
     def follow(
@@ -98,7 +98,7 @@ class Observations:
         changes: Sequence[Changed],
         content: Callable[[str], bytes | None] = lambda _: None,
     ) -> None:
-        """Keep up with a landing: who did not run what it changed would run the same again.
+        """Carry rows over to a landed change whose code they did not execute.
 
         Such rows stand for the new bytes from now on. Rows that are reached stay as they are, and
         so are not current, until their test contract is proven again. `content` gives the bytes of
@@ -106,8 +106,8 @@ class Observations:
         """
         edited = [one for one in changes if one.is_edited and is_written_in(one.path, "python")]
         befores = {one.path: one.before for one in changes}
-        # All of them before a row moves: what is reached is asked of what ran before the landing,
-        # in whatever file.
+        # Check all before a row moves: reachability uses the executions before the landing, in all
+        # files.
         unmoved = [(one, self._unreached(one, befores, content)) for one in edited]
         for change, rows in unmoved:
             moved = {seen: _move_row(seen.row, change) for seen in rows}
@@ -122,7 +122,7 @@ class Observations:
         befores: Mapping[str, bytes | None],
         content: Callable[[str], bytes | None],
     ) -> list[KeptTrace]:
-        """The rows of a changed file that the change does not reach."""
+        """Return the recorded rows of a changed file that the change does not affect."""
 
         def before(path: str) -> bytes | None:
             return befores[path] if path in befores else content(path)
@@ -144,7 +144,7 @@ class Observations:
             database.execute("insert or replace into observed values(?, ?, ?, ?)", values)
 
     def at(self, path: str) -> tuple[KeptTrace, ...]:
-        """Everything that was seen to execute a file."""
+        """Return all recorded executions of a file."""
         found = self._store.ask("select task, contract, rows from observed where path = ?", path)
         return tuple(
             KeptTrace(task, row)
@@ -153,25 +153,25 @@ class Observations:
         )
 
     def looks_at(self, folder: str) -> bool:
-        """Whether anything in a folder was ever seen to be executed; not in folders below it."""
+        """Return whether any execution in a folder was recorded; subfolders do not count."""
         question = (
             "select 1 from observed where path > ? and path < ?"
             " and instr(substr(path, ?), '/') = 0 limit 1"
         )
         start = f"{folder}/" if folder else ""
-        # In ASCII `0` follows `/`: all paths below the folder lie between the two, and the
-        # primary key finds them without a scan.
+        # In ASCII `0` follows `/`: all paths below the folder are between the two, and the primary
+        # key finds them without a scan.
         end = f"{folder}0" if folder else "\U0010ffff"
         return bool(self._store.ask(question, start, end, len(start) + 1))
 
     def of(self, task: str, contract: str) -> tuple[Observed, ...]:
-        """Everything that one test contract was seen to execute."""
+        """Return all recorded executions by one test contract."""
         question = "select path, rows from observed where task = ? and contract = ?"
         found = self._store.ask(question, task, contract)
         return tuple(row for path, rows in found for row in _unpack(contract, path, rows))
 
     def is_current(self, task: str, contract: str, holds: Callable[[str, Digest], bool]) -> bool:
-        """Whether no file has changed that a test contract was seen to execute.
+        """Return whether all files that a test contract executed are unchanged.
 
         `holds` says whether a path holds these bytes, before or after the change that is judged.
         One that was never observed is not current.
@@ -190,7 +190,7 @@ def _is_of(seen: KeptTrace, task: str, contract: str) -> bool:
 
 
 def _move_row(row: Observed, change: Changed) -> Observed:
-    """A row that a change does not reach, about the bytes after it: the same blocks are run."""
+    """Return a row for the new bytes of a file, after a change that does not affect it."""
     before, after = change.before or b"", change.after or b""
     old, new = blocks_of(before) or {}, blocks_of(after) or {}
     if row.digest != digest_of(before):
@@ -206,16 +206,16 @@ def _move_row(row: Observed, change: Changed) -> Observed:
 
 
 class Reach(NamedTuple):
-    """How a change reaches an execution."""
+    """The way in which a change reaches an execution."""
 
     line: int
-    """The first line of it, from 1, in the file that was executed; 0 for all of it."""
+    """Its first line, from 1, in the executed file; 0 for all of it."""
     whole: bool
-    """Whether everything that imports the file is reached, not only who ran these lines."""
+    """Whether all importers of the file are reached, not only code that ran these lines."""
 
 
 def hit(row: Observed, change: Changed) -> Reach | None:
-    """How a change reaches what was executed; None when it does not.
+    """Return how a change affects executed code; None if it does not.
 
     Precise to the block where the executed bytes are those before the change; else the whole file.
     """
@@ -238,7 +238,7 @@ def hit(row: Observed, change: Changed) -> Reach | None:
 def _first_run(
     lines: str, before: bytes, changed: tuple[CodeBlock, ...], whole: Reach
 ) -> Reach | None:
-    """The first changed block that was run; the module itself was, by whoever imported it."""
+    """Return the first changed block that ran, or None; a module block counts as the whole."""
     try:
         spans = spans_in(lines)
     except ValueError:
@@ -259,10 +259,10 @@ class _File(NamedTuple):
 
     blocks: dict[Key, CodeBlock]
     words: dict[Key, frozenset[str]]
-    """The names and one-word texts that each function mentions."""
+    """Names and one-word texts in each function."""
     functions: dict[Key, Function]
     made: frozenset[str]
-    """What its module-level statements mention: objects of such classes outlive a test."""
+    """Names in its module-level statements: objects of such classes outlive a test."""
 
 
 def find_sharers(

@@ -1,1 +1,1 @@
-"""Those who propose changes; each is one module and one line in `registry`."""
+"""Implementers, which propose changes: one module each, and one line in `registry`."""

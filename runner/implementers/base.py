@@ -1,4 +1,4 @@
-"""What an implementer is: it gets a Brief, works in a scratch tree and returns a WorkResult.
+"""The interface of an implementer: takes a Brief and a scratch tree, returns a WorkResult.
 
 Nothing it says is believed: the tree is asked what changed, and the runner proves it.
 """
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from runner.process.limits import Limits
 
 CHECK = "implementer"
-"""The name under which an implementer's own findings speak."""
+"""Check name of an implementer's own findings."""
 
 
 class Mode(StrEnum):
-    """What an agent or a model is asked for."""
+    """The mode of a request to an agent or a model."""
 
     PLAN = "plan"
-    """A plan; the tree is read-only, and there is no tool that writes."""
+    """Makes a plan; the tree is read-only, and no tool can write."""
     EXECUTE = "execute"
     DRAFT = "draft"
-    """Sections for a plan; the tree is read-only, and the answer is text."""
+    """Drafts sections for a plan; the tree is read-only, and the answer is text."""
     REVIEW = "review"
-    """Verdicts on a change; the tree is read-only, and the answer is text."""
+    """Reviews a change; the tree is read-only, and the answer is text."""
     AUTHOR = "author"
-    """Tests for a task that another implements; the answer is text."""
+    """Writes tests for a task that another implements; the answer is text."""
 
     @property
     def writes(self) -> bool:
@@ -50,17 +50,17 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What an attempt may still use; None where nothing is set."""
+    """The remaining budget of an attempt; None where nothing is set."""
 
     tokens: int | None = None
     dollars: float | None = None
     tool_calls: int | None = None
     minutes: float | None = None
     settings: tuple[tuple[str, str], ...] = ()
-    """Which setting holds one of these, where it is not the task's own Budget."""
+    """Setting that holds each limit, if it is not the task's own Budget."""
 
     def to_raise(self, limit: str) -> str:
-        """What a person does who wants more of `tokens`, `dollars`, `tool_calls` or `minutes`."""
+        """Return how a person raises `tokens`, `dollars`, `tool_calls` or `minutes`."""
         if name := dict(self.settings).get(limit):
             return f"raise {name} in your settings"
         return "raise the task's Budget"
@@ -83,46 +83,46 @@ def _nobody_asked(_tool: str, _subject: str, _rule: str) -> PermissionAnswer | N
 
 
 def _ignore(_event: Happening) -> None:
-    """Tell nobody."""
+    """Ignore the event."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImplementerContext:
-    """Where an implementer works, and within what bounds."""
+    """The place and limits of an implementer."""
 
     place: Place
     sandbox: Sandbox
     limits: Limits
     environment: Mapping[str, str]
-    """All variables of its commands; RUNNER_TASK and its kin are added to them."""
+    """All variables of its commands; RUNNER_TASK and related ones are added."""
     tell: Callable[[str], None]
     cancelled: Event
     log: Path | None = None
-    """Where the output of its command is kept."""
+    """File for the output of its command."""
     known_secrets: tuple[str, ...] = ()
     network: Network = Network.NO
     mode: Mode = Mode.EXECUTE
     plan: TaskPlan | None = None
-    """The approved plan, to whose files the work is held."""
+    """Approved plan, which limits the files of the work."""
     left: Allowance = Allowance()
     verdict: Callable[[Change], tuple[Finding, ...]] = _no_word
-    """What the write pipeline says of one write before it is made."""
+    """Findings of the write pipeline for one write before it is made."""
     run_gate: Callable[[str], tuple[Finding, ...]] = _no_gate
-    """Runs one check of the task by its name on the tree as it is; findings when it fails."""
+    """Runs one check of the task by name on the current tree; returns findings if it fails."""
     find_met_bound: Callable[[str, str, int], str] = _no_bound
     """What of the sandbox or the limits held a command that failed, by its line, the end of its
     output and its exit; empty where nothing shows that."""
     ask: Callable[[str, str, str], PermissionAnswer | None] = _nobody_asked
-    """A person's word about a tool's call, its subject and the rule that asks; None: it waits."""
+    """Asks a person about a tool call, its subject and the rule; None: the answer is pending."""
     permission: tuple[Permission, ...] = ()
-    """The permission rules of a person, and below those of the repository, which only tighten."""
+    """Permission rules of the user and, below them, of the repository, which only tighten."""
     permission_floor: tuple[Permission, ...] = ()
     answers: tuple[PermissionAnswer, ...] = ()
-    """A person's earlier answers for this task."""
+    """The person's earlier answers for this task."""
     reviewed: bool = False
-    """Whether a person looks at the writes before they land."""
+    """Whether a person reviews the writes before they land."""
     record: Callable[[Happening], None] = _ignore
-    """Tells the journal, such as that a tool was called."""
+    """Records an event in the journal, such as a tool call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +134,11 @@ class WorkResult:
     findings: tuple[Finding, ...] = field(default=())
     usage: Usage = field(default_factory=Usage)
     failure: Failure | None = None
-    """The kind of failure that `findings` tell of, where it is not the usual one of work."""
+    """Kind of failure of `findings`, if it is not the usual one."""
     retry_after: float = 0.0
-    """Seconds that a provider asked to wait; 0 where it asked nothing."""
+    """Seconds that a provider asked to wait; 0 if it did not."""
     plan: TaskPlan | None = None
-    """What was asked for in plan mode."""
+    """Plan made in plan mode."""
     written: tuple[str, ...] | None = None
     """All paths it may have written, where the runner itself wrote each of them and ran nothing;
     None: the whole tree is looked at."""
@@ -165,12 +165,12 @@ class Implementer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ImplementerAnswer:
-    """What came of a question that is answered in words."""
+    """The answer to a question that is answered in words."""
 
     text: str
-    """Redacted."""
+    """Answer text, redacted."""
     result: WorkResult
-    """Findings where the program failed, and what it used."""
+    """Findings if the program failed, and its usage."""
 
 
 @runtime_checkable
@@ -182,7 +182,7 @@ class Drafter(Protocol):
         """The word of the plan's Implementer field."""
 
     def answer(self, brief: Brief, context: ImplementerContext) -> ImplementerAnswer:
-        """The answer to the brief's text, which is the whole question."""
+        """Answer the brief, whose text is the whole prompt."""
 
 
 @runtime_checkable
@@ -194,7 +194,7 @@ class Instructed(Protocol):
 
 
 class ImplementerKind(Protocol):
-    """How an implementer is made for a task; a class, or what knows one, is a registry's line."""
+    """The factory of an implementer for a task: one line of the registry."""
 
     def for_task(self, task: Task, settings: Settings) -> Implementer | Finding:
-        """The implementer for this task, or why it cannot be one."""
+        """Create the implementer for a task; return a finding if that is not possible."""

@@ -1,4 +1,4 @@
-"""The `blocks` implementer: what the task's own section holds is written, patched and run."""
+"""The `blocks` implementer: write files, apply patches and run commands from the task's section."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Blocks:
     """Writes the blocks in their order, then runs the `sh run` blocks in theirs."""
 
     repeatable: bool
-    """The same blocks give the same bytes, unless a command makes some of them."""
+    """Whether the same blocks give the same bytes: False if a command makes some of them."""
     is_agent: bool = False
     name: str = NAME
 
     @classmethod
     def for_task(cls, task: Task, settings: Settings) -> Blocks | Finding:  # noqa: ARG003  asks nothing of them
-        """For a task that has blocks."""
+        """Create the implementer for a task with blocks; a finding if it has none."""
         if not task.blocks:
             return Finding(
                 CHECK,
@@ -84,20 +84,20 @@ def _path_finding(block: Block) -> Finding | None:
 
 
 def _write(block: Block, place: Place) -> Finding | None:
-    """Do what one block says; the reason where it cannot be done."""
+    """Apply one block; a finding if that fails."""
     try:
         return _DO[block.kind](block, place.project)
     except MachineError:
         raise  # a full disk is no fault of the plan's
     except RunnerError as error:
-        # Something else stands at the path: the plan must say otherwise.
+        # Another file is at the path: the plan must be fixed.
         if error.code is not ExitCode.CONFLICT:
             raise
         return _finding(block, error.message, error.hint)
 
 
 def _write_whole(block: Block, tree: Path) -> None:
-    # Bytes of the plan that are no UTF-8 come out as they went in (PEP 383).
+    # Non-UTF-8 bytes of the plan are preserved (PEP 383).
     _put(tree, block.path, block.text.encode("utf-8", "surrogateescape"))
 
 

@@ -1,4 +1,4 @@
-"""The pace of model calls in this process: one after the other, in even steps, from all threads."""
+"""Pace model calls evenly across all threads of this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from threading import Event
 
 _LONG_WAIT = 2.0
-"""Seconds; a longer wait is reported."""
+"""Seconds; longer waits are reported."""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Pacer:
     _lock: Lock = field(default_factory=Lock)
 
     def take(self) -> float:
-        """Take the next call, which gives 0; else the seconds after which to ask again."""
+        """Take the next call and return 0, or return the seconds until it is available."""
         with self._lock:
             now = self.clock()
             if now < self._next:
@@ -46,7 +46,7 @@ class Pacer:
             yield seconds
 
     def wait(self, cancelled: Event, tell: Callable[[str], None]) -> bool:
-        """Take the next call, whenever that is; False where it was cancelled before."""
+        """Wait for the next call; False if it was cancelled before."""
         return not any(cancelled.wait(seconds) for seconds in self.pauses(tell))
 
 
@@ -54,7 +54,7 @@ _PACERS: dict[str, Pacer] = {}
 
 
 def find_pacer(calls: str) -> Pacer | None:
-    """The one of this process for a rate of the settings; None for no bound."""
+    """Return this process's pacer for a rate; None without a limit."""
     if not calls:
         return None
     return _PACERS.setdefault(calls, Pacer(parse_rate(calls)))

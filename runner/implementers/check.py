@@ -1,4 +1,4 @@
-"""The implementer of a check: it changes nothing, and only the proof runs."""
+"""The `check` implementer: changes nothing, so that only the proof runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Nothing:
 
     @classmethod
     def for_task(cls, task: Task, settings: Settings) -> Nothing:  # noqa: ARG003  fits any task
-        """A check."""
+        """Create an implementer that only runs checks."""
         return cls()
 
     def implement(self, brief: Brief, context: ImplementerContext) -> WorkResult:  # noqa: ARG002  the protocol's

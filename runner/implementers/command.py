@@ -43,7 +43,7 @@ else:
 _MOST_READ = 1 << 20
 _LONGEST_SUMMARY = 200
 _OBSTACLE = regex(r"\W{0,12}(?P<report>I cannot, because \w.*)", re.IGNORECASE)
-"""How an implementer reports that a task cannot be done as written; the brief asks for it."""
+"""Report of an implementer that a task cannot be done as written, as the brief requests."""
 _MINUTE = 60
 _MISSING = "create and commit the program that it names, or fix the command"
 
@@ -73,7 +73,7 @@ def work(
 
 
 def failure(ran: Ran, context: ImplementerContext, what: str, line: str = "") -> Finding | None:
-    """Why a command is no success, with the end of its output; None when it is one.
+    """Return the finding of a failed command with the end of its output; None if it passed.
 
     `line` is the shell line that ran, if any.
     """
@@ -88,7 +88,7 @@ def _words(ran: Ran, context: ImplementerContext, line: str) -> tuple[str, str]:
     longer = f"raise its limit, such as - Timeout: {_twice(limits.hard)}, or make it faster"
     if ran.ended is Ended.EXITED:
         bound = context.find_met_bound(line, ran.tail, ran.exit)
-        # A shell that cannot start a program ends so (POSIX, Exit Status for Commands).
+        # Exit codes of a shell that cannot start a program (POSIX, Exit Status for Commands).
         missing = _MISSING if ran.exit in (126, 127) else ""
         return f"ended with exit {ran.exit}", bound or missing
     return {
@@ -103,7 +103,7 @@ def _words(ran: Ran, context: ImplementerContext, line: str) -> tuple[str, str]:
 
 
 def _twice(seconds: float) -> str:
-    """Double of a limit, as a plan says it: whole minutes where there are some."""
+    """Format twice a limit as a plan writes it, in whole minutes from a minute on."""
     longer = ceil(2 * seconds)
     if longer < _MINUTE:
         return "1 second" if longer == 1 else f"{longer} seconds"
@@ -133,21 +133,20 @@ def find_obstacle(line: str) -> str:
 
 
 def decisions_in(*texts: str) -> tuple[Decision, ...]:
-    """The decisions that texts report, each once, in their order."""
+    """Return the decisions reported in the texts, in order without duplicates."""
     return tuple(
         dict.fromkeys(found for text in texts for found in decisions.parse_decisions(text))
     )
 
 
 def read_regular(path: Path, *, from_end: bool = False) -> bytes | None:
-    """At most a MiB of a regular file; None for a link, a pipe or nothing at all.
+    """Read at most 1 MiB of a regular file; None for a link, a pipe or a missing file.
 
     A command may put anything where its file is expected: a link to a key, or a pipe.
     """
     try:
-        # Opened first and looked at then: between a look and an opening it could become another
-        # file. O_NONBLOCK: a pipe that nobody writes into would hold the opening up (POSIX,
-        # open).
+        # Open first, then check: in between it could become another file. O_NONBLOCK: opening a
+        # pipe without a writer would block (POSIX, open).
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
@@ -162,7 +161,7 @@ def read_regular(path: Path, *, from_end: bool = False) -> bytes | None:
 
 
 def context_of_block(context: ImplementerContext, number: int) -> ImplementerContext:
-    """The context of the n-th command of one task: each keeps its own log."""
+    """Return the context of a task's n-th command, with a separate log."""
     if context.log is None or number == 1:
         return context
     return replace(
@@ -184,7 +183,7 @@ class CommandLine:
 
     @classmethod
     def for_task(cls, task: Task, settings: Settings) -> CommandLine | Finding:
-        """The task's Command, else the project's."""
+        """Return the task's command, else the project's; a finding without either."""
         line = task.command or settings.build.command
         if line:
             return cls(line)
@@ -195,7 +194,7 @@ class CommandLine:
         )
 
     def implement(self, brief: Brief, context: ImplementerContext) -> WorkResult:
-        """Let the program change the tree."""
+        """Run the program, which changes the tree."""
         with _papers(brief, context) as papers:
             variables = papers.environment(brief, context)
             ran = work(self.line, context, variables, stdin=brief.text.encode("utf-8", "replace"))
@@ -243,7 +242,7 @@ class _Papers:
             effects.write_file(self._draft, brief.previous.encode("utf-8", "surrogateescape"))
 
     def environment(self, brief: Brief, context: ImplementerContext) -> dict[str, str]:
-        """Where the program finds them."""
+        """Return the variables with the paths of the files."""
 
         def visible_path(path: Path) -> str:
             return str(context.sandbox.sees(context.place, path))
@@ -257,14 +256,14 @@ class _Papers:
         return variables | ({"RUNNER_DRAFT": visible_path(self._draft)} if brief.previous else {})
 
     def decisions(self, context: ImplementerContext) -> str:
-        """What the program wrote of its decisions, redacted."""
+        """Return the decisions that the program wrote, redacted."""
         text = (read_regular(self._decisions) or b"").decode("utf-8", "replace")
         return redact(text, context.known_secrets)
 
 
 @contextlib.contextmanager
 def _papers(brief: Brief, context: ImplementerContext) -> Iterator[_Papers]:
-    """A fresh folder in the box, under a name that no earlier command could lay a link at."""
+    """Create a fresh folder in the box, under a name that no earlier command could link."""
     folder = context.place.box / f"work-{effects.new_id()}"
     effects.make_folder(folder)
     papers = _Papers(folder)

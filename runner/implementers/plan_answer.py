@@ -1,4 +1,4 @@
-"""A task's plan as an agent or a model tells it in its last message, and how it is asked for.
+"""Ask an agent or model for a task's plan, and parse it from the last message.
 
 Asked for is a fenced block whose info string is `json plan`. Read is what people and models make
 of that: another fence that holds such an object, the object alone, headings with lists below
@@ -58,7 +58,7 @@ _SHOWN, _SHOWN_LENGTH = 6, 40
 
 
 def plan_in(text: str) -> TaskPlan | None:
-    """The plan that a message tells, the last one where there are several; None for none."""
+    """Return the last plan in a message, or None."""
     text = text[-_MOST:].replace("\r\n", "\n")
     for candidate in _objects(text):
         found = _plan_of(candidate)
@@ -69,7 +69,7 @@ def plan_in(text: str) -> TaskPlan | None:
 
 
 def why_no_plan(text: str) -> str:
-    """Why a message holds no plan, where `plan_in` found none: a few words that end a sentence."""
+    """Return why a message has no plan, as the end of a sentence."""
     text = text[-_MOST:].replace("\r\n", "\n").strip()
     if not text:
         return "the answer is empty"
@@ -109,7 +109,7 @@ class _Fence(NamedTuple):
     """A fenced block (CommonMark, section 4.5)."""
 
     info: str
-    """In small letters."""
+    """Info string in lower case."""
     body: str
 
 
@@ -136,7 +136,7 @@ def _find_fences(text: str) -> list[_Fence]:
 
 
 def _measure_rests(closing: Sequence[str]) -> dict[str, list[int]]:
-    """By sign, and for each line: how long the longest run is that closes from there on."""
+    """Return by sign, for each line, the longest run that closes a fence from there on."""
     rests = {sign: [0] * (len(closing) + 1) for sign in "`~"}
     for at in range(len(closing) - 1, -1, -1):
         for sign, rest in rests.items():
@@ -148,7 +148,7 @@ def _measure_rests(closing: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _objects(text: str) -> Iterator[object]:
-    """What in a text could be the plan's object: marked blocks first, the last one before all."""
+    """Yield the objects in a text that may be the plan: marked blocks first, last one first."""
     fences = _find_fences(text)
     for is_marked in (True, False):
         for fence in reversed(fences):
@@ -195,11 +195,11 @@ def _phases(rows: Iterable[object]) -> Iterator[Phase]:
 
 
 _NAMED = ("step", "title", "description", "text", "path", "name")
-"""What models call the text of an entry that is an object."""
+"""Keys that models use for the text of an entry that is an object."""
 
 
 def _texts(value: object) -> Iterator[str]:
-    """The texts of a list; an entry may be an object that has one."""
+    """Yield the texts of a list, whose entries may be objects with a text."""
     rows = value if isinstance(value, list) else [value]
     for row in rows:
         named = [row.get(name) for name in _NAMED] if isinstance(row, dict) else [row]

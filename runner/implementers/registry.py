@@ -1,4 +1,4 @@
-"""Every implementer by the name a plan calls it, and which one a task gets."""
+"""The registry of implementers by name, and the choice of one for a task."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MODEL = "model"
 AGENTS = (MODEL, *preset.PRESETS, program.OTHER)
-"""Those that work with the person's login or key."""
+"""Implementers that use the user's login or key."""
 DRAFT = "DRAFT"
 """The value of `RUNNER_TASK` for a program that drafts."""
 PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
@@ -31,7 +31,7 @@ PROVIDER_KEYS: dict[str, tuple[str, ...]] = {
     "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
     "openai-compatible": (),
 }
-"""Every provider of models, with the variables that can hold its key, the first that is set."""
+"""All model providers, with the variables for their key; the first one set counts."""
 
 
 class ExtensionKind(NamedTuple):
@@ -40,7 +40,7 @@ class ExtensionKind(NamedTuple):
     reference: str
 
     def for_task(self, task: Task, settings: Settings) -> Implementer | Finding:
-        """The implementer for this task, or why it cannot be one."""
+        """Create the implementer for a task; return a finding if that is not possible."""
         return cast("ImplementerKind", load(self.reference)).for_task(task, settings)
 
 
@@ -58,12 +58,12 @@ IMPLEMENTERS: dict[str, ImplementerKind] = {
 
 
 def list_names() -> str:
-    """Every name that a plan may call, in words."""
+    """Return all implementer names for messages."""
     return ", ".join((*IMPLEMENTERS, f"{PREFIX}NAME"))
 
 
 def knows(name: str) -> bool:
-    """Whether somebody has this name."""
+    """Return whether an implementer of this name exists."""
     return _find_kind(name) is not None or is_acp(name)
 
 
@@ -77,11 +77,11 @@ def _find_kind(name: str) -> ImplementerKind | None:
 
 
 NOBODY = "no implementer"
-"""That nothing says who builds a task."""
+"""Message for a task without an implementer."""
 
 
 def choose(task: Task, settings: Settings) -> Implementer | Finding:
-    """The implementer of a task, or the reason that there is none, with what would help."""
+    """Return the implementer of a task, or a finding with the reason and a hint if none fits."""
     name = _name_for(task, settings)
     if not name:
         return Finding(
@@ -105,7 +105,7 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
 
 
 def next_model(task: Task, settings: Settings, failed: int) -> str:
-    """The model for a task after so many failed proofs; empty where only the settings' is named.
+    """Return the model for a task after `failed` proofs; empty for the default model.
 
     A task that names one begins there; one that is no step of `escalate` stays with it.
     """
@@ -116,13 +116,13 @@ def next_model(task: Task, settings: Settings, failed: int) -> str:
 
 
 def has_nobody(task: Task, settings: Settings) -> bool:
-    """Whether nothing says who builds a task: what stands there can only be proven."""
+    """Return whether no implementer is defined for a task, so it can only be verified."""
     chosen = choose(task, settings)
     return isinstance(chosen, Finding) and chosen.message == NOBODY
 
 
 def choose_drafter(settings: Settings) -> Implementer | Finding:
-    """Who drafts plans: `[model] draft` where that names a program, else who implements tasks."""
+    """Return the drafter of plans: `[model] draft` if it names a program, else the implementer."""
     named, own = settings.model.draft.casefold(), settings.build
     question = Task(DRAFT, "a draft of a plan", 0, Spec("", ""), outputs=("any",))
     if is_agent_name(named) or named == command.NAME:
@@ -139,7 +139,7 @@ def choose_drafter(settings: Settings) -> Implementer | Finding:
 
 
 def names_reviewer(settings: Settings) -> bool:
-    """Whether `[model] review` names a program or a provider's model, for any task."""
+    """Return whether `[model] review` names an agent program or a provider's model."""
     named = settings.model.review.casefold()
     return is_agent_name(named) or named.partition(":")[0] in PROVIDER_KEYS
 
@@ -173,18 +173,18 @@ def model_of(task: Task, settings: Settings, implementer: str) -> str:
 
 
 def agent_of(task: Task, settings: Settings) -> str:
-    """The agent program or `model` that a task is for, here or not; empty where it is neither."""
+    """Return the agent or `model` that implements a task; empty for other implementers."""
     name = _name_for(task, settings).casefold()
     return name if is_agent_name(name) else ""
 
 
 def is_agent_name(name: str) -> bool:
-    """Whether an implementer's name, in small letters, is that of an agent program or a model."""
+    """Return whether a lower-case implementer name is an agent program or a model."""
     return name in AGENTS or is_acp(name)
 
 
 def _name_for(task: Task, settings: Settings) -> str:
-    """By the plan's words; a task that names nobody and writes nothing is a check."""
+    """Return the implementer's name from the plan; a task that writes nothing may be a check."""
     if task.implementer:
         return task.implementer
     if task.blocks:

@@ -1,4 +1,4 @@
-"""What a task needs of its surroundings, and what of that is not there."""
+"""Check what a task requires of the machine, and list what is missing."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NEEDS_ROOT = (
     "needs root, which the runner never uses: do it yourself and set its Status to DONE, "
     "or remove root (Requires, sudo) from it"
 )
-"""The note of such a task, with the ways that work: no approval gives it root."""
+"""Note of such a task, with the ways that work: an approval does not give it root."""
 _BREAKS = frozenset("();|&\n{}!")
 _LEADING = frozenset(
-    # After these words another command word follows.
+    # These words are followed by another command word.
     (
         *("env", "exec", "time", "nohup", "nice", "command", "builtin", "xargs", "setsid"),
         *("timeout", "if", "then", "else", "elif", "while", "until", "do", "{", "!"),
@@ -42,12 +42,12 @@ _ASSIGNMENT = regex(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _COMMENT = regex(r"(?m)^[ \t]*#.*$")
 _ROUGHLY = regex(r"(?:^|[;&|({]|\b(?:then|do|else)\b)\s*(?:sudo|doas|pkexec)(?=\s)", re.MULTILINE)
 _MAY_CALL_ROOT = regex(r"sudo|doas|pkexec|['\"\\]")
-"""What a line holds that calls root: such a word, or what could put one together."""
+"""Text of a line that may call root: such a word, or characters that could build one."""
 _PLAIN_PROGRAM = regex(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 
 
 def needs_root(task: Task, gates: Iterable[GateSpec] = ()) -> bool:
-    """Whether a task requires root, or one of its commands (or of these gates) calls sudo."""
+    """Return whether a task requires root, or one of its commands or gates calls sudo."""
     required = any(requirement.kind == "root" for requirement in task.requires)
     return required or any(map(_calls_root, _commands(task, gates)))
 
@@ -61,7 +61,7 @@ def find_unmet_requirements(
     permitted: Collection[str] | None = None,
     leased: Collection[str] = (),
 ) -> tuple[tuple[Reason, str], ...]:
-    """Everything that keeps a task from starting, in words for its status note.
+    """Return the reason codes and notes of all unmet requirements of a task.
 
     `which` finds a program on PATH. `gates` are the project's gates for this task. `permitted`
     are the names a person lets tasks have as secrets; None for every name. `leased` are those
@@ -137,13 +137,13 @@ def _calls_root(line: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _program(line: str) -> str:
-    """The program a line starts with; empty for the shell's own words, paths and expansions."""
+    """Return the program at the start of a line; empty for shell words, paths and expansions."""
     first = next(iter(_command_words(line.removeprefix("sh:")) or ()), "")
     return first if _PLAIN_PROGRAM.fullmatch(first) and first not in _OF_THE_SHELL else ""
 
 
 def _command_words(line: str) -> list[str] | None:
-    """The words of a shell text that name commands, `sh -c` looked into; None if unreadable."""
+    """Return the command words of shell text, including `sh -c`; None if it is unreadable."""
     try:
         tokens = _tokens(line)
     except ValueError:
@@ -164,7 +164,7 @@ def _command_words(line: str) -> list[str] | None:
 
 
 def _is_option(token: str) -> bool:
-    """What stands between `timeout` or `env` and the command: options and amounts of time."""
+    """Check for an option or duration between `timeout` or `env` and the command."""
     return token.startswith("-") or bool(re.fullmatch(r"\d+[smhd]?", token))
 
 

@@ -1,4 +1,4 @@
-"""Unified diffs to one file, applied in memory: exactly, or not at all.
+"""Apply unified diffs to one file in memory: exactly, or not at all.
 
 The format is that of GNU diffutils ("Detailed Unified") as git writes it. A hunk applies where
 its context and removed lines are found byte for byte: at the line it names, else at the one
@@ -18,8 +18,8 @@ from runner.lazy_pattern import regex
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# A count that is left out is 1 (GNU diffutils, "Detailed Description of Unified Format"). Nine
-# digits: a number is read into memory before anything is known of it.
+# An omitted count is 1 (GNU diffutils, "Detailed Description of Unified Format"). At most nine
+# digits: a number is parsed before anything else is known of it.
 _HUNK = regex(rb"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _NO_NEWLINE = b"\\"
 _BEYOND_TEXT = (
@@ -33,7 +33,7 @@ _BEYOND_TEXT = (
 _NEXT_FILE = (b"--- ", b"diff ", b"index ")
 _NOWHERE = "/dev/null"
 _SHOWN = 5
-"""Places that a message lists where lines fit at several."""
+"""Locations that a message lists if lines fit in several."""
 
 
 class DoesNotApplyError(ValueError):
@@ -54,7 +54,7 @@ class _Hunk:
     number: int
     patch_line: int
     start: int
-    """Line of the old file, from 1; with no old lines, the line after which it inserts."""
+    """Line of the old file, from 1; without old lines, the line after which it inserts."""
     old: list[bytes] = field(default_factory=list)
     new: list[bytes] = field(default_factory=list)
 
@@ -67,7 +67,7 @@ class _Patch:
 
 
 def apply_patch(content: bytes | None, diff: bytes, path: str) -> bytes | None:
-    """`content` after the diff; None stands for a file that is not there, before or after.
+    """Apply a diff to `content`; None is a missing file, before or after.
 
     A file whose lines all end with CRLF keeps them so. A diff that is in the file already, every
     hunk where it would have put it, changes nothing: a task may be built again on its own work.
@@ -108,7 +108,7 @@ def _apply(before: bytes, hunks: Sequence[_Hunk]) -> bytes:
 
 
 def _is_in(before: bytes, hunks: Sequence[_Hunk]) -> bool:
-    """Whether each hunk's new lines stand where applying it would have put them.
+    """Return whether the hunks are already applied to the file.
 
     Where its old lines stand there as well, the longer of the two is the better witness.
     """
@@ -125,20 +125,20 @@ def _is_in(before: bytes, hunks: Sequence[_Hunk]) -> bool:
 
 
 def _split(text: bytes) -> list[bytes]:
-    """Lines with their ends, where only LF ends a line."""
-    # bytes.splitlines would end a line at a lone CR, too, where diff and git see one line.
+    """Split bytes into lines at LF only, keeping the line ends."""
+    # bytes.splitlines would also split at a lone CR, where diff and git see one line.
     return re.findall(rb"[^\n]*\n|[^\n]+\Z", text)
 
 
 def _hunk_start(hunk: _Hunk) -> int:
-    """The index at which a hunk says it begins."""
-    # An empty range is named by the line just before it, 0 at the begin of a file (POSIX.1-2017,
+    """Return the 0-based index of a hunk's first line."""
+    # An empty range is named by the line just before it, 0 at the start of a file (POSIX.1-2017,
     # diff, "Diff -u Output Format").
     return hunk.start - 1 if hunk.old else hunk.start
 
 
 def _place(lines: list[bytes], hunk: _Hunk, first: int, shift: int) -> int:
-    """The index where a hunk's old lines are: as it says, or the only other place."""
+    """Return the index of a hunk's old lines; raises an error if they do not fit or repeat."""
     wanted = _hunk_start(hunk) + shift
     if not hunk.old:
         if not first <= wanted <= len(lines):
@@ -157,12 +157,12 @@ def _place(lines: list[bytes], hunk: _Hunk, first: int, shift: int) -> int:
 
 
 def _find_places(lines: list[bytes], old: list[bytes], first: int) -> list[int]:
-    """The first few indices from `first` on where these lines are, in linear time."""
+    """Return the first few indexes from `first` on where these lines occur, in linear time."""
     if not all(line.endswith(b"\n") for line in old):  # only a file's last line lacks its end
         place = len(lines) - len(old)
         return [place] if place >= first and lines[place:] == old else []
-    # As bytes: compared line by line, where many are the same, it would take the product of both.
-    # With the end of the line before, so that what is found begins a line.
+    # As bytes: comparing line by line takes quadratic time if many are equal. Prefixed with the
+    # previous line's end, so that a match starts a line.
     text, wanted = b"".join((b"\n", *lines[first:])), b"".join((b"\n", *old))
     found: list[int] = []
     at = counted = 0
@@ -175,7 +175,7 @@ def _find_places(lines: list[bytes], old: list[bytes], first: int) -> list[int]:
 
 
 def _misfit(lines: list[bytes], hunk: _Hunk, place: int, why: str) -> DoesNotApplyError:
-    """The error with the first line that differs at the place the hunk names."""
+    """Return the error with the first line that differs at the hunk's place."""
     place = max(place, 0)
     for offset, expected in enumerate(hunk.old):
         there = lines[place + offset] if place + offset < len(lines) else None
@@ -218,7 +218,7 @@ def _read(diff: bytes, path: str) -> _Patch:
 
 
 def _header(lines: list[bytes]) -> tuple[int, tuple[str, str]]:
-    """The index of the first hunk, and the two names above it."""
+    """Return the index of the first hunk, and the two file names before it."""
     source = target = ""
     for position, line in enumerate(lines):
         if line.startswith(b"@@"):
@@ -236,12 +236,12 @@ def _header(lines: list[bytes]) -> tuple[int, tuple[str, str]]:
 
 
 def _name(line: bytes) -> str:
-    """The name of a `---` or `+++` line, without the time that diff writes behind a tab."""
+    """Return the name in a `---` or `+++` line without a timestamp after a tab."""
     return line[4:].partition(b"\t")[0].strip().decode("utf-8", "replace")
 
 
 def _check_name(name: str, path: str) -> str:
-    """The name, where it means `path`; a diff for another file is a mistake of the plan."""
+    """Return the name if it fits `path`. Raises DoesNotApplyError for another file."""
     if name in ("", _NOWHERE) or name.startswith('"'):  # a quoted name is git's own escape
         return name
     if path not in (name, name.partition("/")[2]) and not path.endswith("/" + name):
@@ -260,8 +260,8 @@ def _hunk(lines: list[bytes], position: int, number: int) -> tuple[_Hunk, int]:
     hunk = _Hunk(number, position + 1, int(header[1]))
     old, new = (int(count) if count else 1 for count in (header[2], header[4]))
     at = position + 1
-    # The counts end a hunk, never what its lines look like: a removed line `-- a` is written as
-    # `--- a`, which is how the head of another file begins.
+    # The counts end a hunk, not the look of its lines: a removed line `-- a` appears as `--- a`,
+    # which is also how another file's header starts.
     while len(hunk.old) < old or len(hunk.new) < new:
         at = _line(lines, at, hunk)
     if (len(hunk.old), len(hunk.new)) != (old, new):
@@ -276,7 +276,7 @@ def _hunk(lines: list[bytes], position: int, number: int) -> tuple[_Hunk, int]:
 
 
 def _line(lines: list[bytes], at: int, hunk: _Hunk) -> int:
-    """Take one line into a hunk; the index of the next."""
+    """Read one line into a hunk and return the index of the next."""
     line = lines[at] if at < len(lines) else b"@"
     sign, text = line[:1], line[1:]
     if sign == b"\n":  # an editor took the blank of an empty context line away
@@ -287,7 +287,7 @@ def _line(lines: list[bytes], at: int, hunk: _Hunk) -> int:
         counts = f"after {len(hunk.old)} old and {len(hunk.new)} new lines"
         raise _make_malformed_error(hunk.number, at, f"it ends {counts}, before its header says")
     after = at + 1
-    # It is about the line above it, and its words are translated: only the backslash counts (GNU
+    # It refers to the line above it, and its text is translated: only the backslash counts (GNU
     # diffutils, "Incomplete Lines").
     if after < len(lines) and lines[after].startswith(_NO_NEWLINE):
         text = text.removesuffix(b"\n")

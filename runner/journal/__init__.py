@@ -1,1 +1,1 @@
-"""The journal: every event as one line, and the state folded from them."""
+"""The journal: one line an event, and the state folded from them."""

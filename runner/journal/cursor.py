@@ -1,4 +1,4 @@
-"""What was derived from a journal, kept in the user's cache with the place up to which it goes.
+"""Cache a result derived from a journal together with the position that it covers.
 
 A header line says of which journal it is and how far it went; the rest is the caller's. Whatever
 does not fit is ignored: the caller reads the whole journal then.
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WORTH_SAVING = 500
-"""Records that must be read anew before a file is written again."""
-# What a record ends in: `,"crc":"01234567"}` and its line end (`codec.encode`).
+"""Records that must be read again before a file is rewritten."""
+# End of a record: `,"crc":"01234567"}` and its line end (`codec.encode`).
 _CRC_BYTES = 19
 
 
@@ -30,18 +30,18 @@ class Cursor(NamedTuple):
     journal: Path
     cache: Path
     kind: str
-    """The end of the file's name, such as `snapshot`."""
+    """Suffix of the file name, such as `snapshot`."""
     format: object
-    """A JSON value; a file with another one is ignored."""
+    """JSON value; a file with another one is ignored."""
 
     @property
     def path(self) -> Path:
-        """Where the file lies."""
+        """Path of the file."""
         key = sha256(os.fsencode(os.path.realpath(self.journal))).hexdigest()[:16]
         return self.cache / f"journal-{key}.{self.kind}"
 
     def read(self) -> tuple[bytes, Mark] | None:
-        """The body and how far it goes; None where there is none of this journal."""
+        """Return the cached body and its journal position; None if it is not valid."""
         try:
             content = self.path.read_bytes()
             head, _, body = content.partition(b"\n")
@@ -56,7 +56,7 @@ class Cursor(NamedTuple):
             return None  # made by another hand or half written: the journal says it all anyway
 
     def save(self, body: bytes, place: Mark) -> None:
-        """Keep a body that goes up to `place`; a cache that cannot be written is no failure."""
+        """Save a body derived up to `place`; errors of the cache are ignored."""
         try:
             identity = self._identity(place.offset)
             if not identity["last"]:
@@ -65,14 +65,14 @@ class Cursor(NamedTuple):
             header["crc"] = _crc(header, body)
             effects.make_folder(self.cache)
             content = dump(header).encode() + b"\n" + body
-            # Without fsync: what a power cut leaves of it has a wrong sum, and the whole journal
-            # is read.
+            # Without fsync: a file torn by a power failure has a wrong checksum, and the whole
+            # journal is read.
             effects.write_file(self.path, content, mode=0o600, durable=False)
         except OSError:
             return
 
     def _identity(self, offset: int) -> dict[str, Any]:  # JSON, compared as a whole
-        """What tells that a file is of this journal, and that its beginning is what it was."""
+        """Return values that identify this journal and the unchanged start of it."""
         with self.journal.open("rb") as file:
             first = file.readline()
             file.seek(max(offset - _CRC_BYTES, 0))
@@ -80,10 +80,10 @@ class Cursor(NamedTuple):
             return {
                 "format": self.format,
                 "runner": __version__,
-                # Inode and first record: a journal that was replaced by another. The last bytes
-                # before the offset (the last record's sum): one that was rewritten up to there.
-                # Nothing of it is proof against forgery; the file lies in the user's own cache,
-                # where a clone cannot put one.
+                # Inode and first record detect a replaced journal. The last bytes before the offset
+                # (the last record's checksum) detect one rewritten up to there. None of this
+                # prevents forgery; the file is in the user's own cache, where a clone cannot put
+                # one.
                 "inode": os.fstat(file.fileno()).st_ino,
                 "first": crc32(first),
                 "last": last.decode("ascii", "replace") if last.endswith(b"}\n") else "",

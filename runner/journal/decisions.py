@@ -1,4 +1,4 @@
-"""Decisions that an implementer tells: `DECISION:` blocks in its output or in a file.
+"""Parse an implementer's `DECISION:` blocks from its output or a file.
 
     DECISION: Optimistic locking instead of row locks
     Context: Row locks deadlocked under concurrent booking requests.
@@ -17,7 +17,7 @@ import re
 from runner.model import Decision
 
 MOST = 50
-"""Decisions taken from one attempt; more of them are no decisions."""
+"""Maximum number of decisions from one attempt."""
 LONGEST = 2_000
 """Characters kept of one field."""
 
@@ -48,12 +48,12 @@ def parse_decisions(text: str) -> tuple[Decision, ...]:
 
 
 def begins_field(line: str) -> bool:
-    """Whether a line begins one of a block's fields."""
+    """Return whether a line begins a field of a decision block."""
     return bool(_FIELD.match(line))
 
 
 def without_decisions(text: str) -> str:
-    """A text without the blocks that tell decisions."""
+    """Return a text without its decision blocks."""
     kept, inside = [], False
     for line in text.splitlines():
         inside = bool(_START.match(line)) or (inside and not _ends(line))

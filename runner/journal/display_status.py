@@ -1,4 +1,4 @@
-"""What a reader sees beside the stored status: whether the task waits for a person, or failed."""
+"""The display status next to the stored one: waiting for you, failed or blocked."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Display(StrEnum):
 
 
 class DisplayStatus(NamedTuple):
-    """What is shown of a task that is STALE or BLOCKED."""
+    """The displayed status of a task that is STALE or BLOCKED."""
 
     display: Display
     reason: str
-    """`review`, `plan`, `permission`, `question`, `stale`, or the reason of a BLOCKED."""
+    """`review`, `plan`, `permission`, `question`, `stale`, or the reason for BLOCKED."""
 
 
 _ANSWERED_BY_PERSON = frozenset({Reason.HELD_OUT, Reason.TEST_AUTHOR, Reason.REVIEW})

@@ -1,4 +1,4 @@
-"""Everything that can happen in a run, one frozen type a kind of event.
+"""The events of a run: one frozen type per kind.
 
 Named tuples, since dataclasses cost 14 ms more at every start. Build them with keywords.
 """
@@ -55,7 +55,7 @@ class RunStarted(NamedTuple):
     pid: int
     settings: dict[str, str]
     included: tuple[str, ...] = ()
-    """Ignored files that were copied into scratch trees; the person's state folder has a digest."""
+    """Ignored files copied into scratch trees; the user's state folder has a digest."""
 
 
 class RunFinished(NamedTuple):
@@ -100,11 +100,11 @@ class AttemptStarted(NamedTuple):
     slot: int = 0
     mode: str = "build"
     task_type: str = ""
-    """What kind of work it was taken for and by what: `bugfix (title: fix)`."""
+    """Detected task type and its source: `bugfix (title: fix)`."""
     searched: tuple[str, ...] = ()
-    """By what the pattern index was searched before it, the number of patterns first."""
+    """Query of the pattern search before it, preceded by the number of patterns."""
     model: str = ""
-    """The model of an agent, where the task or `escalate` names it."""
+    """Model of an agent, if the task or `escalate` names it."""
 
 
 class AttemptFinished(NamedTuple):
@@ -117,13 +117,13 @@ class AttemptFinished(NamedTuple):
     findings: tuple[Finding, ...] = ()
     proofs: tuple[Proof, ...] = ()
     decisions: int = 0
-    """How many decisions the implementer reported."""
+    """Number of decisions that the implementer reported."""
     draft: str = ""
-    """Branch that keeps the work of an attempt that did not pass."""
+    """Branch with the work of a rejected attempt."""
     held: str = ""
-    """Why work that passed may not land now: `review`, `in-the-way`, `conflict`, or empty."""
+    """Why proven work may not land now: `review`, `in-the-way`, `conflict`, or empty."""
     ref: str = ""
-    """Where held work is kept."""
+    """Ref of the held work."""
     summary: str = ""
     coverage: Coverage | None = None
     usage: Usage | None = None
@@ -152,7 +152,7 @@ class WriteReviewed(NamedTuple):
     review: str
     by: str = ""
     reason: str = ""
-    """Why a person lets pass what a check asks; not every question needs a reason."""
+    """Why a person approves what a check asks about; not every question needs a reason."""
 
 
 class WriteRejected(NamedTuple):
@@ -198,7 +198,7 @@ class TaskLanding(NamedTuple):
     review: str = ""
     lock_inode: int = 0
     lock_digest: str = ""
-    """Number and SHA-256 of `index.lock` with the index as it is to be; none: it stays."""
+    """Number and SHA-256 of `index.lock` with the future index; empty: it stays."""
 
 
 class TaskLanded(NamedTuple):
@@ -222,9 +222,9 @@ class TaskDone(NamedTuple):
     verified: bool = True
     note: str = ""
     tools: dict[str, str] = {}  # noqa: RUF012  never changed: a named tuple's default
-    """Programs that proved it, with their versions."""
+    """Programs used in the proof, with their versions."""
     unproven: str = ""
-    """Why nothing has to prove it: the plan says so, or it wrote documents alone."""
+    """Why it needs no proof: the plan says so, or it wrote only documents."""
 
 
 class TaskFailed(NamedTuple):
@@ -243,20 +243,20 @@ class TaskBlocked(NamedTuple):
 
 
 class TaskStaled(NamedTuple):
-    """What was DONE no longer holds; `fields` are the fields of the task that changed."""
+    """A DONE task became STALE; `fields` are the fields of the task that changed."""
 
     note: str
     fields: tuple[str, ...] = ()
     culprit: str = ""
-    """The task whose held change breaks it; empty where no regression did."""
+    """Task whose held change breaks it; empty without a regression."""
     via: str = ""
-    """The task next to it on the way from what changed; empty where it has a reason of its own."""
+    """Next task on the path from the change; empty if it has its own reason."""
 
 
 REJECTION = "rejection"
-"""The source of a TaskAdopted by which a task is DONE again, all its evidence as it was."""
+"""Source of a TaskAdopted that makes a task DONE again with its evidence unchanged."""
 CUT_OFF = "early cut-off"
-"""Who approves that a task is only proven again, where what it rests on is as it was."""
+"""Approver of a task that is only re-tested because its dependencies are unchanged."""
 
 
 class TaskApproved(NamedTuple):
@@ -265,7 +265,7 @@ class TaskApproved(NamedTuple):
     by: str = ""
     note: str = ""
     reuse: bool = False
-    """Whether what is there is only to be proven again, with nobody implementing."""
+    """Whether to only re-test the existing code, without an implementer."""
 
 
 class TaskAdopted(NamedTuple):
@@ -305,11 +305,11 @@ class ChangeRecorded(NamedTuple):
     text: str
     tasks: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
-    """Tasks that were DONE and are STALE by it."""
+    """Tasks that were DONE and became STALE by it."""
     reasons: tuple[str, ...] = ()
-    """Why, one for each of them."""
+    """Reason for each of them."""
     via: tuple[str, ...] = ()
-    """The task next to each on the way from what changed; empty for those that are named."""
+    """Next task of each on the path from the change; empty for those named directly."""
 
 
 class CheckpointWritten(NamedTuple):
@@ -402,7 +402,7 @@ class Record(NamedTuple):
     id: str
     """UUIDv7."""
     seq: int
-    """Counts the lines, from 1."""
+    """Line number, from 1."""
     time: str
     """RFC 3339 in UTC with microseconds."""
     run: str
@@ -410,9 +410,9 @@ class Record(NamedTuple):
     task: str
     attempt: int
     cause: str
-    """Id of the record that led to this one; empty when nothing in the journal did."""
+    """ID of the record that caused this one; empty if no record did."""
     origin: str
-    """Id of the first record of that chain; its own when it is the first."""
+    """ID of the first record of that chain; its own if it is the first."""
     producer: str
     event: Event
     crc: str = ""

@@ -1,4 +1,4 @@
-"""What a task's DONE rests on, and whether it still stands for the task as it is written now."""
+"""The evidence of a DONE task, and whether it still holds for the task as written."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 
 
 class EvidenceState(StrEnum):
-    """How the evidence of a task relates to its present digests."""
+    """The relation of a task's evidence to its present digests."""
 
     NONE = "none"
-    """There is no evidence: at most somebody's word."""
+    """No evidence: at most a person's claim."""
     CURRENT = "current"
     PROOF_CHANGED = "proof-changed"
-    """It is the same work, to be proven another way: prove it again, without approval."""
+    """The same work with another proof: re-test without approval."""
     WORK_CHANGED = "work-changed"
-    """Other work is asked for than what was done: STALE."""
+    """The specification differs from the finished work: STALE."""
 
 
 class EvidenceSource(StrEnum):
-    """Where evidence was read."""
+    """The source of evidence."""
 
     JOURNAL = "journal"
     TRAILERS = "trailers"
-    """Of the task's commit, or of a record commit for a task that changed nothing."""
+    """Trailers of the task's commit, or of a record commit for a task without changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +56,33 @@ class Evidence:
     task: str
     spec: Spec
     commit: str
-    """Empty when the task changed nothing."""
+    """Commit; empty if the task changed nothing."""
     tree: str
     verified: bool
-    """False for a task that was adopted on somebody's word."""
+    """Whether it was proven; False for a task adopted on a person's claim."""
     proofs: tuple[Proof, ...]
     coverage: Coverage | None
     patterns: tuple[str, ...]
     done_at: str
     """RFC 3339 in UTC."""
     record: str
-    """Id of the journal's record that says so; empty where only git tells."""
+    """ID of the journal record; empty if only git has it."""
     attempt: int = 0
     review: str = ""
-    """Who approved what it wrote: `applied`, `edited`, `auto` or `off`."""
+    """How its writes were approved: `applied`, `edited`, `auto` or `off`."""
     tools: tuple[tuple[str, str], ...] = ()
-    """Programs that proved it, with their versions."""
+    """Programs used in the proof, with their versions."""
     decisions: tuple[tuple[int, str], ...] = ()
-    """Number and title of each that was written down on the way."""
+    """Number and title of each decision recorded during the work."""
     source: EvidenceSource = EvidenceSource.JOURNAL
     recorded_in: str = ""
-    """The commit whose trailers tell it; empty where the journal does."""
+    """Commit whose trailers record it; empty if the journal does."""
     lacks: tuple[str, ...] = ()
-    """What its source does not carry, in words."""
+    """What its source does not contain, as text."""
     regression: str = ""
-    """How many tests of other tasks ran on its change, in words."""
+    """How many tests of other tasks ran on its change, as text."""
     run: str = ""
-    """The run that proved it; empty where only git tells."""
+    """Run that proved it; empty if only git has it."""
     included: tuple[str, ...] = ()
     """Ignored files that this run copied into its trees."""
 
@@ -93,7 +93,7 @@ class Evidence:
 
 
 def evidence_of(task: TaskState) -> Evidence | None:
-    """The evidence of a task, also of one that is STALE by now; None where there is none."""
+    """Return the evidence of a DONE or STALE task, or None."""
     if task.spec is None:
         return None
     return Evidence(
@@ -112,20 +112,20 @@ def evidence_of(task: TaskState) -> Evidence | None:
 
 
 WANTED = frozenset({"run.started", "task.done", "task.landing", "decision.made"})
-"""The kinds of records that `from_journal` looks at."""
+"""Kinds of records that `from_journal` reads."""
 _FILE = regex(r"(.+) (sha256:[0-9a-f]{64}) (\S+)\Z")
 """A held-out file with its digest, and the ids of the proofs that ran with it."""
 _UNPROVEN = f"{Grade.UNPROVEN}: "
 _OWN = frozenset({"acceptance", "coverage", "integrity", "mutation"})
-"""Checks that the runner does itself: their id is their kind, and they have no command."""
+"""The runner's own checks: their ID is their kind, and they have no command."""
 
 
 def from_journal(task: TaskState, records: Iterable[Record]) -> Evidence | None:
-    """The whole evidence of a task that this journal saw become DONE; None for any other."""
+    """Return the full evidence of a task that became DONE in this journal, or None."""
     records = list(records)
     mine = [record for record in records if record.task == task.id]
-    # By spec and commit, and not simply the last: a task that was DONE, reopened and taken back to
-    # an older commit rests on the older record.
+    # By spec and commit, not simply the last: a task that was DONE, reopened and reverted to an
+    # older commit is based on the older record.
     done = next((one for one in reversed(mine) if _is_of(one, task)), None)
     evidence = evidence_of(task)
     if done is None or evidence is None or not isinstance(done.event, TaskDone):
@@ -160,7 +160,7 @@ def _is_of(record: Record, task: TaskState) -> bool:
 
 
 def from_commit(commit: LandedCommit) -> Evidence | None:
-    """The evidence that every clone has; None where the message does not say which task it was."""
+    """Return the evidence in a commit's trailers; None if they lack the specification."""
     if not (commit.spec_what and commit.spec_proof):
         return None
     fields = {name: values[-1] for name, values in commit.trailers.items() if values}
@@ -197,7 +197,7 @@ def _find_lacking(commit: LandedCommit) -> Iterator[str]:
 
 
 def parse_proofs(lines: Iterable[str]) -> Iterator[Proof]:
-    """Proofs as trailers tell them: without their commands."""
+    """Yield the proofs in commit trailers, which have no commands."""
     for line in lines:
         parsed = parse_proof(line)
         if parsed is not None and parsed.verdict in tuple(Verdict):
@@ -230,19 +230,19 @@ def read_proofs(trailers: Mapping[str, tuple[str, ...]]) -> tuple[Proof, ...]:
 
 
 def parse_unproven(lines: Iterable[str]) -> str:
-    """Why a `Grade:` trailer says that nothing proves a task; empty where it says something."""
+    """Return why a `Grade:` trailer calls a task unproven; else empty."""
     line = next(iter(lines), "")
     return line.removeprefix(_UNPROVEN) if line.startswith(_UNPROVEN) else ""
 
 
 def kind_of(proof: str) -> str:
-    """The kind of a proof by its id: `gate` of `gate:lint`, `test` of `TC-002`."""
+    """Return the kind in a proof's ID: `gate` of `gate:lint`, `test` of `TC-002`."""
     prefix, colon, _ = proof.partition(":")
     return prefix if colon or prefix in _OWN else "test"
 
 
 def with_commands(evidence: Evidence, known: Mapping[str, tuple[str, Level | None]]) -> Evidence:
-    """The evidence with command and level of each proof that `known` has by its id.
+    """Return the evidence with the known commands and levels of its proofs.
 
     Right where the proof's digest is still the one it was proven under.
     """
@@ -259,7 +259,7 @@ def with_commands(evidence: Evidence, known: Mapping[str, tuple[str, Level | Non
 
 
 def evaluate_standing(task: TaskState, spec: Spec) -> EvidenceState:
-    """What the evidence is worth for the task as it is written now."""
+    """Compare the evidence with the current specification of the task."""
     if task.spec is None:
         return EvidenceState.NONE
     if task.spec.what != spec.what:

@@ -1,4 +1,4 @@
-"""The grade of each DONE task, from the folded journal: nothing of a proof is read for it."""
+"""Compute the grade of each DONE task from the folded journal, without reading a proof."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def grade_alone(
     known: TaskState, outputs: tuple[str, ...] = (), *, waived: str = "", unverified: str = ""
 ) -> Graded:
-    """The grade of one DONE task by what the journal says; `waived` where that still stands.
+    """Return the grade of one DONE task from its state; `waived` is a valid waiver's reason.
 
     `unverified`: why its proofs are not about the bytes that are there.
     """
@@ -40,7 +40,7 @@ def grades_of(
     stands: Callable[[Waived], bool] = lambda _: True,
     unverified: Mapping[str, str] | None = None,
 ) -> dict[str, Graded]:
-    """The grade of every DONE task; a milestone has the weakest of what it depends on.
+    """Return the grade of every DONE task; a milestone gets its weakest dependency's grade.
 
     `stands` says whether the bytes are those that a person waived; `unverified` has, by task, why
     the proofs are about other bytes than those that are there.
@@ -76,9 +76,9 @@ def _valid_waiver(task: PlannedTask, known: TaskState, stands: Callable[[Waived]
 
 
 def _rest_on_others(milestones: Mapping[str, PlannedTask], found: dict[str, Graded]) -> None:
-    """Grade milestones, those first that others of them depend on; a circle is unproven."""
-    # A stack of our own: milestones may stand in a row as long as the plan, and Python's ends at
-    # 1,000.
+    """Grade milestones after those that they depend on; a cycle is unproven."""
+    # An explicit stack: a chain of milestones may be as long as the plan, and Python's recursion
+    # ends at 1,000.
     front = [id_ for id_ in milestones if id_ not in found]
     path: set[str] = set()
     while front:
@@ -96,7 +96,7 @@ def _rest_on_others(milestones: Mapping[str, PlannedTask], found: dict[str, Grad
 
 
 def _weakest_need(needs: Iterable[str], found: Mapping[str, Graded]) -> Graded:
-    """What a milestone is worth; what it rests on is named, as its line in the plan does."""
+    """Return the grade of a milestone, with the weakest dependency named as the reason."""
     nothing = Graded(Grade.UNPROVEN, None, NOTHING)
     grades = {one: found.get(one, nothing) for one in needs}
     least = weakest(list(grades.values()))

@@ -1,4 +1,4 @@
-"""One run at a time in a folder: flock is the lock, process id and start time are only its text.
+"""The run lock of a folder: flock decides; process id and start time are only its text.
 
 The folder that the runner keeps its files in, held to be plain: a clone may bring links.
 """
@@ -30,17 +30,17 @@ _TEXT_LIMIT = 4096
 
 
 class Holder(NamedTuple):
-    """Who holds the lock, by its own words."""
+    """The lock's holder, by its own text."""
 
     pid: int
     ticks: int
-    """Start time of the process as `process.platform` tells it: since boot, or since 1970."""
+    """Start time of the process from `process.platform`: since boot, or since 1970."""
     started: str
     """RFC 3339 in UTC."""
     command: str
 
     def lives(self) -> bool:
-        """Whether that very process is there still; a number given out again is another one."""
+        """Return whether the holder's process still runs; a reused process ID does not count."""
         return self.pid > 0 and self.ticks > 0 and _ticks(self.pid) == self.ticks
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class RunLock:
         self._descriptor = -1
 
     def acquire(self) -> None:
-        """Take the lock at once; raises RunnerError naming the process that has it."""
+        """Acquire the lock without waiting. Raises RunnerError naming the process that holds it."""
         make_plain_folder(self.path.parent)
         descriptor = self._open()
         try:
@@ -71,21 +71,21 @@ class RunLock:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Give it back; the file stays, since removing it would let two hold the lock."""
+        """Release the lock; the file stays, so that two processes never hold the lock."""
         if self._descriptor < 0:
             return
         with contextlib.suppress(OSError):
-            # Before the lock goes with the descriptor: who reads the text afterwards must not find
-            # us in it.
+            # Before the lock is released with the descriptor: later readers must not find this
+            # process in it.
             os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
         self._descriptor = -1
 
     def holder(self) -> Holder | None:
-        """The run that is going on, or None. Asks without taking the lock."""
+        """Return the active run's holder, or None, without taking the lock."""
         try:
-            # Reading is enough: whoever only tried the lock would hold it for an instant, and a run
-            # that begins in that instant would learn that another one goes on.
+            # Read only: trying the lock would hold it for a moment, and a run starting in that
+            # moment would believe that another run is active.
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             return None
@@ -116,8 +116,8 @@ class RunLock:
 
     def _lock(self, descriptor: int) -> None:
         try:
-            # Not fcntl(2)'s locks: those go as soon as any descriptor of the file is closed, and
-            # `holder` opens and closes one.
+            # Not fcntl(2)'s locks: those are released when any descriptor of the file is closed,
+            # and `holder` opens and closes one.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             holder = _read(descriptor)
@@ -136,7 +136,7 @@ def _write(descriptor: int, path: Path) -> None:
     mine = Holder(
         os.getpid(), _ticks(os.getpid()), effects.timestamp(), " ".join(sys.argv[:2])[:200]
     )
-    # Not synced: these are words for people, and the lock is the kernel's, gone with the machine.
+    # No fsync: the text is for people, and the kernel's lock does not survive a reboot.
     text = json.dumps(mine._asdict()).encode() + b"\n"
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
@@ -166,17 +166,17 @@ def _ticks(pid: int) -> int:
 
 
 _OWN_WORD = frozenset({"journal.jsonl", "run.lock", "TASK-GRAPH.md"})
-"""Files for which who opens them has an answer, or which are a person's."""
+"""Files whose opener handles links itself, or which belong to the user."""
 _DEEPEST = 3
-"""Levels that are looked at: `logs/TASK-001/1`; who opens a file there follows no link itself."""
+"""Checked levels: `logs/TASK-001/1`; code that opens a file there follows no link itself."""
 
 
 def make_plain_folder(folder: Path) -> None:
-    """Make `artifacts/build`. Raises RunnerError (exit 6) where a link is on the way or in it.
+    """Create `artifacts/build`. Raises RunnerError (exit 6) for a link in its path or content.
 
     What is written through a link would be a file of the person's anywhere, with words of a plan.
     """
-    # Looked at before it is made: mkdir(2) through a link makes the folder wherever that leads.
+    # Check before creating: mkdir(2) follows a link and makes the folder at its target.
     for path in (folder.parent, folder):
         if path.is_symlink():
             raise _in_the_way(str(path))

@@ -1,4 +1,4 @@
-"""The journal's file, open for appending: one write a record, durable where asked."""
+"""The journal file, open for appending: one write a record, durable on request."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 PRODUCER = f"runner/{__version__}"
-# O_APPEND: the kernel finds the end and writes there in one step, open(2), so that no writer can
-# lay its record over another's. O_NONBLOCK: opening a pipe that somebody put there would wait for
-# ever.
+# O_APPEND: the kernel seeks to the end and writes in one step, open(2), so that no writer
+# overwrites another's record. O_NONBLOCK: opening a planted pipe would block forever.
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _REMEMBERED = 4096
 
@@ -74,7 +73,7 @@ class Journal:
             with journal._lock():  # its own
                 journal._look()  # its own
             if journal._end == 0:  # its own
-                # A new file: its bytes are made durable by the first record, its name only by this
+                # New file: its bytes become durable with the first record, its name only by this
                 # (fsync(2)).
                 effects.fsync_folder(path.parent)
         except BaseException:
@@ -102,36 +101,36 @@ class Journal:
         """
         with self._lock():
             self._catch_up()
-            # Number and time are taken under the lock, so that in the file both only grow.
+            # Assign number and time under the lock, so that both only grow in the file.
             record = self._record(event, task, attempt, cause, origin, via or self._via)
             line = encode(record)
             self._write(line)
             self._seq = record.seq
             end = self._end
-        # Outside of the lock from here on: while a disk syncs, other threads and processes go on
-        # appending, and one fsync serves all of them.
+        # From here on without the lock: while the disk syncs, other threads and processes append,
+        # and one fsync serves all of them.
         self._remember(record)
         if durable:
             self._sync(end)
         return record._replace(crc=line[-11:-3].decode())
 
     def sync(self) -> None:
-        """Make everything appended so far durable."""
+        """Sync all appended records to disk."""
         with self._writing:
             end = self._end
         self._sync(end)
 
     def read(self) -> Iterator[Record]:
-        """All records from the beginning; raises RunnerError for damage."""
+        """Yield all records from the beginning. Raises RunnerError if the journal is damaged."""
         return read_journal(self.path)
 
     @property
     def place(self) -> Mark:
-        """Where the journal ends now, for a snapshot of the state folded up to here."""
+        """End of the journal, for a snapshot of the state up to here."""
         return Mark(self._end, -1, self._seq)
 
     def close(self) -> None:
-        """Give the file back; closing twice is fine."""
+        """Close the file; repeated calls have no effect."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -171,13 +170,12 @@ class Journal:
         self._sure = True
 
     def _sync(self, end: int) -> None:
-        """One fsync serves every thread that wrote before it began."""
+        """Sync up to `end`; one fsync serves all threads that wrote before it."""
         with self._syncing:
             self._refuse_broken()
             if end <= self._durable:
                 return
-            # Read before the fsync: what others append while it goes on is perhaps not on disk
-            # with it.
+            # Read before the fsync: records appended meanwhile may not be on disk.
             reached = self._end
             try:
                 effects.fsync(self._descriptor, self.path)
@@ -187,9 +185,9 @@ class Journal:
             self._durable = max(self._durable, end, reached)
 
     def _refuse_broken(self) -> None:
-        # After an fsync that failed Linux marks the pages clean, and the next fsync says 0 though
+        # After a failed fsync Linux marks the pages clean, and the next fsync returns 0 although
         # nothing was written (fsync(2), ERRORS; PostgreSQL's "fsyncgate" of 2018). So it is not
-        # tried again.
+        # retried.
         if self._broken is not None:
             raise OSError(
                 self._broken.errno or errno.EIO,
@@ -208,11 +206,11 @@ class Journal:
         return _Exclusive(self._writing, self._descriptor)
 
     def _catch_up(self) -> None:
-        """See what others appended; a number must never be used twice."""
+        """Read records that others appended, so that no number is used twice."""
         self._refuse_broken()
         found = os.fstat(self._descriptor)
-        # A checkout or `git clean` may remove the file under an open descriptor: appends would go
-        # on into an inode that nobody can find again.
+        # A checkout or `git clean` may delete the file under an open descriptor: appends would go
+        # to an inode without a name.
         if found.st_nlink == 0 or found.st_size < self._end:
             raise RunnerError(
                 "the journal was removed or truncated while the runner was writing it",
@@ -229,8 +227,8 @@ class Journal:
         record = self._whole(line, start)
         if record is None and line:
             effects.step("truncate", self.path)
-            # Only under the lock: without it this half of a line may be another process's write
-            # that goes on. Its run got no answer for it, so nobody has acted on the record.
+            # Only under the lock: without it this partial line may be another process's write in
+            # progress. Its run got no confirmation, so no code has acted on the record.
             os.ftruncate(self._descriptor, start)
             size = start
             start, line = last_line(self._descriptor, size)
@@ -264,7 +262,7 @@ class _Exclusive:
 
     def __enter__(self) -> None:
         # Both, in this order: flock(2) belongs to the open file, which all threads of this process
-        # share, so it keeps none of them from another.
+        # share, so it does not exclude them from each other.
         self._threads.acquire()
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
@@ -287,7 +285,7 @@ def _open(path: Path) -> int:
         if error.errno == errno.ELOOP:
             raise _not_plain(path) from error
         raise
-    # Asked of what was opened and not of the path, which may be something else by then.
+    # Check the opened file, not the path, which may be another file by then.
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise _not_plain(path)

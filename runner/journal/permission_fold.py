@@ -1,4 +1,4 @@
-"""What questions of permission rules make of a task: which wait, and what a person has answered."""
+"""Fold permission events into the pending questions of a task and a person's answers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
 
 CHECK = "permission"
-"""The name under which a rule's refusal, and a person's, speaks."""
+"""Check name of a refusal by a rule or a person."""
 _MOST = 50
-"""Questions that wait of one attempt; a model that asks more asks nothing."""
+"""Pending questions of one attempt; further ones are ignored."""
 
 
 def fold_asked(task: TaskState, record: Record, event: session_events.PermissionAsked) -> TaskState:
-    """A question waits, each once."""
+    """Add a permission question to the task, unless it is already there."""
     del record
     known = {(one.tool, one.subject) for one in task.asks}
     if (event.tool, event.subject) in known or len(task.asks) >= _MOST:
@@ -29,7 +29,7 @@ def fold_asked(task: TaskState, record: Record, event: session_events.Permission
 def fold_answered(
     task: TaskState, record: Record, event: session_events.PermissionAnswered
 ) -> TaskState:
-    """A person's word about exactly this call; with the last one the task goes on."""
+    """Apply a person's answer to one call; after the last answer the task is PENDING."""
     waited, call = waits(task), (event.tool, event.subject)
     asks = tuple(one for one in task.asks if (one.tool, one.subject) != call)
     others = tuple(one for one in task.answers if (one.tool, one.subject) != call)
@@ -52,7 +52,7 @@ def fold_answered(
 
 
 def waits(task: TaskState) -> bool:
-    """Whether a task stands still until a person has answered what its rules ask."""
+    """Return whether a task is blocked until a person answers its permission questions."""
     if not task.asks or task.held is not None:
         return False
     return task.status is Status.BLOCKED and task.reason is Reason.REVIEW

@@ -1,4 +1,4 @@
-"""What waited for a person, and how long: a pure fold over the journal's records.
+"""Compute what waited for a person and for how long, from the journal's records.
 
 One wait a task at a time: what it first waited for. Answers that no person gave (`auto`, `off`,
 an early cut-off) end a wait without counting it.
@@ -34,31 +34,31 @@ _BEGINS = frozenset(
     | {"draft.proposed"}
 )
 WANTED = _ENDS | _BEGINS
-"""Types of the records that say it."""
+"""Types of the records that begin or end a wait."""
 
 
 class Wait(NamedTuple):
     """Something that waited for a person; `until` is empty while it does."""
 
     task: str
-    """Its id, or `DRAFT-1`."""
+    """Task ID, or `DRAFT-1`."""
     kind: str
-    """`permission`, `plan`, `review`, `draft`, `stale`, or the reason of a BLOCKED."""
+    """`permission`, `plan`, `review`, `draft`, `stale`, or the reason for BLOCKED."""
     since: str
     until: str = ""
     begin: str = ""
-    """Id of the record with which it began."""
+    """ID of the record that began it."""
     attempt: int = 0
     run: str = ""
 
     @property
     def seconds(self) -> float:
-        """How long it was; 0 where a time is none."""
+        """Duration of the wait; 0 if a time is invalid."""
         return seconds_between(self.since, self.until)
 
 
 def seconds_between(since: str, until: str) -> float:
-    """Seconds from one time of the journal to another; 0 where one is no time, or they run back."""
+    """Return the seconds between two journal times; 0 if one is invalid or they are reversed."""
     try:
         passed = datetime.fromisoformat(until) - datetime.fromisoformat(since)
     except (ValueError, TypeError):
@@ -73,7 +73,7 @@ class PersonWaits:
         self.open: dict[str, Wait] = {}
 
     def hear(self, record: Record) -> Wait | None:
-        """The wait that this record ended, where it was a person who ended it."""
+        """Process a record; return the wait for a person that it ended, or None."""
         key = _key(record)
         ended = None
         if record.type in _ENDS:
@@ -92,7 +92,7 @@ def _key(record: Record) -> str:
 
 
 def _kind(record: Record) -> str:
-    """What begins to wait with this record; empty for nothing."""
+    """Return the kind of wait that a record starts; empty for none."""
     match record.event:
         case PermissionAsked():
             return "permission"

@@ -1,4 +1,4 @@
-"""What the events of a task's own plan make of the task: sessions, reviews, kept phases.
+"""Fold the events of a task's own plan: sessions, reviews, stored phases.
 
 What a failed attempt, and what any attempt used, make of the task it was at.
 """
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 CHECK = "plan"
-"""The name under which findings about a plan speak."""
+"""Check name of findings about a plan."""
 PLAN = "plan"
-"""The mode of an attempt that is to come to a plan."""
+"""Mode of an attempt that makes a plan."""
 PHASE = "phase"
-"""The mode of an attempt that builds one phase of a plan, and not the last."""
+"""Mode of an attempt that builds one phase of a plan, except the last."""
 
 
 def fold_proposed(task: TaskState, record: Record, event: session_events.PlanProposed) -> TaskState:
-    """A plan lies on the table; what was kept of another one is of no use any more."""
+    """Apply a proposed plan to the task; discard the phases built for an older plan."""
     del record
     what = event.what or (task.tried.what if task.tried else "")
     plan = Planned(event.plan, event.path, event.digest, what)
@@ -39,7 +39,7 @@ def fold_proposed(task: TaskState, record: Record, event: session_events.PlanPro
 
 
 def fold_reviewed(task: TaskState, record: Record, event: session_events.PlanReviewed) -> TaskState:
-    """Somebody's word about exactly these bytes; about another plan it says nothing."""
+    """Apply a review of exactly this plan; a review of another plan is ignored."""
     there = task.planned
     if there is None or there.digest != event.digest:
         return task
@@ -71,7 +71,7 @@ def iteration(reason: str) -> Finding:
 
 
 def session_passed(task: TaskState, was: Open, seconds: float) -> TaskState:
-    """A session in plan mode came to a plan: the task stands where it stood before."""
+    """Return the task with the status that it had before a successful planning session."""
     aside = task.aside + seconds
     return task._replace(status=was.was, note=was.note, reason=was.reason, aside=aside)
 
@@ -79,13 +79,13 @@ def session_passed(task: TaskState, was: Open, seconds: float) -> TaskState:
 def session_refused(
     task: TaskState, was: Open, seconds: float, findings: Iterable[Finding]
 ) -> TaskState:
-    """A plan does not fit: no failed attempt, but one of the few plans that a task may have."""
+    """Return the task after a rejected plan, which counts as a plan but not as an attempt."""
     back = session_passed(task, was, seconds)
     return back._replace(plans_refused=back.plans_refused + 1, findings=tuple(findings))
 
 
 def phase_kept(task: TaskState, was: Open, seconds: float, kept_as: tuple[str, str]) -> TaskState:
-    """A phase is built and kept, as ref and tree: the next one goes on from there."""
+    """Return the task with one more phase stored as ref and tree, for the next phase."""
     back = session_passed(task, was, task.seconds_in_row - task.aside + seconds)
     if task.planned is None:
         return back
@@ -96,20 +96,20 @@ def phase_kept(task: TaskState, was: Open, seconds: float, kept_as: tuple[str, s
 
 
 def waits(task: TaskState) -> bool:
-    """Whether a task stands still until a person has decided about its plan."""
+    """Return whether a task is blocked until a person decides about its plan."""
     if task.planned is None or task.planned.approved:
         return False
     return task.status is Status.BLOCKED and task.reason is Reason.REVIEW
 
 
 def is_about_the_plan(findings: Iterable[Finding]) -> bool:
-    """Whether a plan itself was refused, by the checks on it or by who reviewed it."""
+    """Return whether all refusals are about the task plan itself."""
     refusals = [finding for finding in findings if finding.refuses]
     return bool(refusals) and all(one.check == CHECK for one in refusals)
 
 
 def still_planned(task: TaskState, what: Digest) -> TaskState:
-    """The task without a plan that was made for other words."""
+    """Return the task without a plan made for a different request."""
     if task.planned is None or task.planned.what == what:
         return task
     return task._replace(planned=None, kept=None)
@@ -119,11 +119,11 @@ def still_planned(task: TaskState, what: Digest) -> TaskState:
 
 
 _OF_ANOTHER_KIND = (Failure.TRANSIENT, Failure.INFRASTRUCTURE)
-"""Failures that say nothing of the work."""
+"""Failures unrelated to the work itself."""
 
 
 def add_usage(task: TaskState, used: Usage | None) -> TaskState:
-    """The task with what an attempt used; plain work uses nothing."""
+    """Return the task with an attempt's usage added; None adds nothing."""
     if used is None:
         return task
     return task._replace(usage=task.usage + used, spent=task.spent + used)
@@ -136,15 +136,14 @@ def with_try(
     seconds: float,
     failure: Failure | None = None,
 ) -> TaskState:
-    """The task with one more failed attempt; one attempt counts once.
+    """Return the task with a failed attempt added; repeated records count once.
 
     Where something else than the work failed, what was wrong with that stays known.
     """
     findings = tuple(findings)
     number = record.attempt or task.last_attempt
     before = task.tries
-    # Two records may tell of one failure: the attempt's own end, and the verdict on it
-    # afterwards.
+    # Two records may describe one failure: the end of the attempt, and a later verdict on it.
     if before and before[-1].attempt == number:
         findings = findings or tuple(task.findings)
         seconds = seconds or before[-1].seconds

@@ -1,4 +1,4 @@
-"""Where each record of a journal lies, kept in the user's cache: a few are read without the rest.
+"""Cache the position of each journal record, so that single records can be read.
 
 A journal of 160 MB is read whole in seconds; the records of one task are found in a tenth of one.
 """
@@ -43,7 +43,7 @@ class RecordIndex:
 
     @classmethod
     def load(cls, journal: Path, cache: Path) -> RecordIndex:
-        """The index of a journal. Raises RunnerError where it is damaged behind what is kept."""
+        """Load the index of a journal. Raises RunnerError if new records are damaged."""
         cursor = Cursor(journal, cache, "index", FORMAT)
         index = cls()
         kept = cursor.read()
@@ -65,7 +65,7 @@ class RecordIndex:
     def find(
         self, types: Container[str] | None, tasks: Container[str] | None, after: int = 0
     ) -> Iterator[int]:
-        """Offsets of the records of these types and tasks with a number above `after`."""
+        """Yield the offsets of the records of these types and tasks with a number above `after`."""
         kinds = {at for name, at in self.types.items() if types is None or name in types}
         owners = {at for name, at in self.tasks.items() if tasks is None or name in tasks}
         every = zip(self.offsets, self.kinds, self.owners, strict=True)
@@ -100,7 +100,7 @@ def select_records(
     tasks: Container[str] | None = None,
     after: int = 0,
 ) -> Iterator[Record]:
-    """The records of some types and tasks with a number above `after`; None means all.
+    """Yield the records of these types and tasks after a number; None means all.
 
     Raises RunnerError where the journal is damaged behind the kept index, or in a record itself.
     """
@@ -109,7 +109,7 @@ def select_records(
 
 
 def read_at(journal: Path, offsets: Iterator[int]) -> Iterator[Record]:
-    """The records at these offsets."""
+    """Yield the records at these byte offsets."""
     try:
         file = journal.open("rb")
     except FileNotFoundError:

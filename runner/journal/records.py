@@ -1,4 +1,4 @@
-"""Records of the journal: one line of JSON each, and the reading of them all.
+"""Encode and decode journal records: one line of JSON each.
 
 One record as one line of JSON, and back.
 
@@ -60,7 +60,7 @@ class NewerRecordError(ValueError):
 
 
 def encode(record: Record) -> bytes:
-    """One line, its line end included; `record.crc` is not looked at but made."""
+    """Encode a record as one line with its line end and a new checksum."""
     text = to_text(
         {
             "v": record.v,
@@ -77,7 +77,7 @@ def encode(record: Record) -> bytes:
             **_fields(record.event),
         }
     )
-    # A lone surrogate (a file name that is not UTF-8) must not keep an event from being written.
+    # A lone surrogate (a file name that is not UTF-8) must not prevent writing an event.
     body = text[:-1].encode("utf-8", "backslashreplace")
     return b'%b,"crc":"%08x"}\n' % (body, crc32(body))
 
@@ -100,25 +100,24 @@ _USUAL = regex(
     rf',"type":{_TEXT},"task":{_TEXT},"attempt":(0|-?[1-9]\d{{0,15}}+),"cause":{_TEXT}'
     rf',"origin":{_TEXT},"producer":{_TEXT},(.*),"crc":"([0-9a-f]{{8}})"\}}\n'
 )
-"""A line as `encode` writes it, whose envelope has nothing that JSON escapes."""
+"""A line as `encode` writes it, with an envelope free of JSON escapes."""
 _scan = json.JSONDecoder().raw_decode
 to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-"""Plain JSON values as text; what nouns are made of holds itself nowhere."""
+"""Serialises plain JSON values; those of model types contain no cycles."""
 
 
 # --- reading --------------------------------------------------------------------------
 
 
 def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
-    """The record of one line, with or without its line end.
+    """Decode the record of one line, with or without its line end.
 
     An event of an unknown type, or one not in `wanted`, becomes `Unknown`; fields that are not
     known are left out. Raises BadRecordError for a damaged line, UnfitRecordError for a whole one
     that makes no record, and NewerRecordError for a newer format.
     """
     line = line.rstrip(b"\n")
-    # Looked at before anything is parsed: what a torn write left may well be JSON, with a value
-    # that was cut short.
+    # Check before parsing: a torn write may still be valid JSON with a truncated value.
     body, tail = line[:-_TAIL], line[-_TAIL:]
     if tail != b',"crc":"%08x"}' % crc32(body):
         raise BadRecordError("its checksum does not match")
@@ -133,7 +132,7 @@ def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
 
 
 def _values_of(line: bytes) -> Any:
-    """What `json.loads` says; of a line as we write it, without a guess at its encoding."""
+    """Parse a line as `json.loads` does; faster for our own format, whose encoding is known."""
     text = line.decode("utf-8", "surrogatepass")
     if not text.startswith('{"'):
         return json.loads(line)
@@ -155,7 +154,7 @@ class _Decoder:
         self._last: dict[str, tuple[str, Event]] = {}
 
     def decode(self, line: bytes) -> Record:
-        """Like the function of this name."""
+        """Decode a line as the function `decode` does."""
         if line[-11:-3] == b"%08x" % crc32(line[: -_TAIL - 1]):
             try:
                 usual = _USUAL.fullmatch(line.decode("utf-8", "surrogatepass"))
@@ -167,7 +166,7 @@ class _Decoder:
         return decode(line, wanted=self._wanted)  # which says what is wrong, if anything is
 
     def _read(self, usual: re.Match[str]) -> Record | None:
-        """None where a field behind the envelope is named as one of it."""
+        """Read a record; None if one of its fields has the name of an envelope field."""
         id_, seq, time, run, kind, task, attempt, cause, origin, by, body, crc = usual.groups()
         last = self._last.get(kind)
         if last is not None and last[0] == body:
@@ -206,17 +205,17 @@ def _event(name: str, fields: dict[str, Any], wanted: Container[str] | None) -> 
 
 
 def dump(value: object) -> str:
-    """JSON text of plain values and of the nouns of `model`."""
+    """Return plain values and classes of `model` as JSON text."""
     return to_text(_CODEC.to_json(value))
 
 
 def read_noun(kind: Callable[..., N], fields: object) -> N:
-    """A noun of `model` from its JSON object. Raises ShapeError."""
+    """Decode a dataclass of `model` from a JSON object. Raises ShapeError."""
     return _CODEC.read(kind, fields)
 
 
 def _int(value: object) -> int:
-    # To isinstance a bool is a number, too, and `true` would be attempt 1.
+    # isinstance counts a bool as a number, so `true` would be attempt 1.
     if type(value) is not int:
         raise TypeError(f"{value!r} is not an integer")
     return value
@@ -234,7 +233,7 @@ class Mark(NamedTuple):
     offset: int = 0
     """Bytes before it."""
     line: int = 0
-    """Lines before it; -1 when nobody counted them."""
+    """Lines before it; -1 if not counted."""
     seq: int = 0
     """Number of the record before it."""
 
@@ -242,7 +241,7 @@ class Mark(NamedTuple):
 def read_journal(
     path: Path, after: Mark | None = None, *, wanted: Container[str] | None = None
 ) -> Iterator[Record]:
-    """The records behind a place (from the beginning, if none is given).
+    """Yield the records after a position, by default all. Raises RunnerError if damaged.
 
     A journal that does not exist has none. A last line that is not whole is left out: somebody is
     writing it, or died while writing it. Raises RunnerError for a line in the middle that is not
@@ -264,14 +263,14 @@ def commits_made(path: Path) -> Iterator[str]:
 def read_places(
     path: Path, after: Mark | None = None, *, wanted: Container[str] | None = None
 ) -> Iterator[tuple[Record, Mark]]:
-    """Each record with the place right behind it; else like `read_journal`."""
+    """Yield each record with the position after it; otherwise like `read_journal`."""
     return ((record, place) for _, record, place in read_lines(path, after, wanted=wanted))
 
 
 def read_lines(
     path: Path, after: Mark | None = None, *, wanted: Container[str] | None = None
 ) -> Iterator[tuple[bytes, Record, Mark]]:
-    """Each line as it stands in the file, too, its line end included; else like `read_places`."""
+    """Yield each raw line, its record and the position after it; else like `read_places`."""
     place = after or Mark()
     try:
         file = path.open("rb")
@@ -288,15 +287,14 @@ def read_lines(
             except UnfitRecordError as error:
                 raise damage(path, place, str(error)) from error
             except BadRecordError as error:
-                # Appends come one after the other, so a crash tears the last line and no other. A
-                # torn line with something behind it was damaged by somebody else, and what it held
-                # may matter. One without a line end was the last when it was read: what is behind
-                # it by now is its own rest, of a write that went on.
+                # Appends are sequential, so a crash tears only the last line. A torn line followed
+                # by others has another cause, and its content may matter. A line without an end was
+                # the last when it was read: text after it now is the rest of a write in progress.
                 if line.endswith(b"\n") and file.read(1):
                     raise damage(path, place, str(error)) from error
                 return
-            # Each line's sum is right if whole lines are taken out or come twice, as a merge of
-            # two clones' journals has them: the numbers tell.
+            # Each line's checksum is right even if whole lines are missing or repeated, as after a
+            # merge of two clones' journals: the numbers show it.
             offset, number, seq = place
             if record.seq != seq + 1:
                 raise _out_of_order(path, place, record)
@@ -306,7 +304,7 @@ def read_lines(
 
 
 def _begin(file: BinaryIO, place: Mark) -> Mark:
-    """Go to a place; behind a line end that its record did not have yet when it was read."""
+    """Seek to a place, skipping a line break that was added after the place was saved."""
     if place.offset:
         file.seek(place.offset - 1)
         last, ends = file.read(1), file.read(1)
@@ -327,14 +325,14 @@ def _out_of_order(path: Path, place: Mark, record: Record) -> RunnerError:
 
 
 def last_line(descriptor: int, size: int) -> tuple[int, bytes]:
-    """Where the last line of an open file begins, and its bytes; (0, b"") for an empty one."""
+    """Return start and bytes of the last line of an open file; (0, b"") for an empty one."""
     tail = b""
     start = size
     while start > 0:
         step = min(_STEP, start)
         start -= step
         tail = os.pread(descriptor, step, start) + tail
-        # But for the very last byte: that is the end of the line that is looked for.
+        # Except the very last byte: that is the end of the searched line.
         cut = tail.rfind(b"\n", 0, len(tail) - 1)
         if cut >= 0:
             return start + cut + 1, tail[cut + 1 :]
@@ -342,7 +340,7 @@ def last_line(descriptor: int, size: int) -> tuple[int, bytes]:
 
 
 def damage(path: Path, place: Mark, what: str) -> RunnerError:
-    """The error for a line that is not whole and not the last."""
+    """Return the error for a damaged line in the middle of the journal."""
     line = place.line + 1 if place.line >= 0 else _line_at(path, place.offset)
     return RunnerError(
         f"the journal is damaged: line {line}, at byte {place.offset}: {what}",
@@ -353,7 +351,7 @@ def damage(path: Path, place: Mark, what: str) -> RunnerError:
 
 
 def newer(path: Path, place: Mark, error: NewerRecordError) -> RunnerError:
-    """The error for a journal this runner is too old to read."""
+    """Return the error for a journal of a newer runner."""
     line = place.line + 1 if place.line >= 0 else _line_at(path, place.offset)
     return RunnerError(
         f"the journal was written by a newer runner: {error}",

@@ -1,4 +1,4 @@
-"""Events other than those of tasks.
+"""Events of runs and sessions, not of single tasks.
 
 They tell of an implementer's session (its plan and tool calls), drafts of a plan, the whole tree
 (proven, shipped, reopened, undone), a person's waiver of a proof, artifacts, pruning, and leased
@@ -24,7 +24,7 @@ class PlanProposed(NamedTuple):
     path: str
     digest: Digest
     usage: Usage | None = None
-    """Of a session that was no attempt; an attempt's usage is in the event of its end."""
+    """Usage of a session outside of attempts; an attempt's is in its final event."""
     what: Digest = ""
 
 
@@ -74,9 +74,9 @@ class ToolCalled(NamedTuple):
     name: str
     arguments: Digest
     usage: Usage | None = None
-    """What its session had used by then, this call included, where it tells."""
+    """Usage of its session so far, including this call, if reported."""
     path: str = ""
-    """The file that it names, without secrets; empty where it names none."""
+    """File that it names, without secrets; empty if none."""
 
 
 class ToolReturned(NamedTuple):
@@ -85,9 +85,9 @@ class ToolReturned(NamedTuple):
     name: str
     arguments: Digest
     seconds: float = 0.0
-    """How long it took, as the runner saw it."""
+    """Duration as measured by the runner."""
     outcome: str = ""
-    """`ok`, `failed` or `refused`; empty where that is unknown."""
+    """`ok`, `failed` or `refused`; empty if unknown."""
 
 
 # --- drafts ---------------------------------------------------------------------------
@@ -98,44 +98,44 @@ class DraftProposed(NamedTuple):
 
     number: int
     plan: str
-    """The plan that they are for, relative to the project."""
+    """Plan of the sections, relative to the project."""
     text: str
-    """The sections, with LF."""
+    """Sections, with LF line ends."""
     digest: Digest
-    """Of the text: what a person approves."""
+    """Digest of the text, which a person approves."""
     tasks: tuple[str, ...]
     wish: str
-    """What was asked for, for a draft anew."""
+    """Original request, for a new draft."""
     source: str = ""
-    """Where the wish stands: a file, an issue; empty for one that was typed."""
+    """Source of the request: a file, an issue; empty for typed text."""
     asked: tuple[str, ...] = ()
-    """What the wish asks for, one thing a text, in its order."""
+    """Items of the request, in order."""
     covered_by: tuple[str, ...] = ()
-    """For each of these the tasks that build it; empty where none does."""
+    """For each item, the tasks that build it; empty if none."""
     taken_out: tuple[str, ...] = ()
-    """What stood in the answer and may not come from there, with its line."""
+    """Parts removed from the answer because they are not allowed, with their lines."""
     notes: tuple[str, ...] = ()
-    """What a person should know: warnings, and an estimate."""
+    """Notes for a person: warnings, and an estimate."""
     mistakes: tuple[str, ...] = ()
-    """Why it cannot be approved as it is: only after an edit."""
+    """Why it cannot be approved without an edit."""
     rounds: int = 1
     by: str = ""
-    """Who wrote it: an implementer's name, or `person`."""
+    """Author: an implementer's name, or `person`."""
     usage: Usage | None = None
-    """What it took to write it: see `find_usage`."""
+    """Usage of its session: see `find_usage`."""
     imported: str = ""
-    """The form of the other tool's file whose tasks these are; their source names the file."""
+    """Format of the other tool's file with these tasks; their source names the file."""
 
 
 PERSON = "person"
-"""Who wrote a draft that a person edited."""
+"""Author of a draft that a person edited."""
 EDIT = "edit"
-"""Who reopens work that did not land, since its section was edited while a run built it."""
+"""Reason for reopening unlanded work whose section was edited while a run built it."""
 
 
 def find_usage(event: DraftProposed) -> Usage:
-    """What a program used for a draft; nothing for one that a person edited."""
-    # The first versions copied the figures of the draft that was edited into the new record.
+    """Return the usage of a draft; zero for one that a person edited."""
+    # The first versions copied the usage of the edited draft into the new record.
     return Usage() if event.by == PERSON else event.usage or Usage()
 
 
@@ -173,18 +173,18 @@ class TreeVerified(NamedTuple):
     """Every check of every task that is DONE was proven on one tree, together."""
 
     tree: Digest
-    """Of all files but the runner's own documents, and of what proves them."""
+    """Digest of all files except the runner's documents, and of what proves them."""
     head: str
     passed: bool
     coverage: Coverage | None = None
-    """Of all that the tasks built."""
+    """Coverage of everything that the tasks built."""
     tasks: int = 0
     ran: int = 0
-    """Commands that ran for it; the others had run on this very tree before."""
+    """Commands that ran for it; the others had already run on this tree."""
     reused: int = 0
-    """Tasks whose own proof ran on an earlier tree, and that nothing landed since can change."""
+    """Tasks proven on an earlier tree that no later landing affects."""
     seconds: float = 0.0
-    """How long it took; 0 in records of older runners."""
+    """Duration; 0 in records of older versions."""
 
 
 class ShipDeclared(NamedTuple):
@@ -221,7 +221,7 @@ class HistoryMoving(NamedTuple):
 
 
 class HistoryMoved(NamedTuple):
-    """That commit is on the branch, its files are in the real tree, its tasks are PENDING."""
+    """The commit is on the branch, its files are in the work tree, its tasks are PENDING."""
 
     kind: str
     commit: str
@@ -238,7 +238,7 @@ class TaskWaived(NamedTuple):
     by: str
     what: Digest
     files: dict[str, str]
-    """Its files and their bytes; the waiver ends where either is another one."""
+    """Its files and their bytes; the waiver ends if either changes."""
 
 
 class AuthorFinished(NamedTuple):
@@ -246,13 +246,13 @@ class AuthorFinished(NamedTuple):
 
     by: str
     files: int = 0
-    """0 where its work was refused, or it had no test to add."""
+    """Number of files; 0 if its work was rejected, or it had no test to add."""
     tests: int = 0
     held_before: int = 0
-    """Tests that pass on the base already."""
+    """Number of tests that already pass on the base."""
     repairs: int = 0
     prompt: Digest = ""
-    """The digest of the prompt that it answered."""
+    """Digest of the prompt that it answered."""
     usage: Usage | None = None
 
 
@@ -267,7 +267,7 @@ class LeaseMoved(NamedTuple):
     new: str
     reason: str = ""
     by: str = ""
-    """`person` where one took it; empty where it was not renewed for a whole ttl, or was lost."""
+    """`person` for a takeover; empty if it was not renewed for a whole ttl, or was lost."""
 
 
 # --- leftovers ------------------------------------------------------------------------
@@ -277,25 +277,25 @@ class ArtifactStored(NamedTuple):
     """One file of a run lies in the artifact store, under the run of this record."""
 
     path: str
-    """Below the run's folder there, such as `patches/TASK-001.patch`."""
+    """Path below the run's folder there, such as `patches/TASK-001.patch`."""
     sha256: str
     bytes: int
     store: str = ""
-    """Which store, as settings name it."""
+    """Store as named in the settings."""
 
 
 class Pruned(NamedTuple):
     """Old leftovers were taken away: how many of each kind, and their bytes."""
 
     before: str
-    """What was older than this."""
+    """Age limit: older entries were pruned."""
     logs: int = 0
-    """Folders of attempts."""
+    """Number of attempt folders."""
     drafts: tuple[str, ...] = ()
-    """Branches."""
+    """Names of branches."""
     slots: int = 0
     packs: int = 0
-    """Folders in which workers of a cluster kept objects."""
+    """Number of folders with objects of cluster workers."""
     bytes: int = 0
 
 
@@ -304,9 +304,9 @@ class SecretLeased(NamedTuple):
 
     name: str
     source: str
-    """Where it came from, such as `command op`."""
+    """Source of the secret, such as `command op`."""
     until: str
-    """When another one is asked for, where the attempt goes on for so long."""
+    """When a new one is requested, if the attempt lasts that long."""
 
 
 class SecretReturned(NamedTuple):

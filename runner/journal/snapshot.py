@@ -1,4 +1,4 @@
-"""The state, kept in the user's cache, so that only the journal's tail is folded again.
+"""Cache the folded state, so that only the journal's new records are folded.
 
 A file of lines: a header that says which journal it is of and how far it went, one JSON object
 with the run, then some hundred tasks at a time: their fields by columns, and behind these a line
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 FORMAT = 3
 _SHAPE = crc32(repr((RunState._fields, TaskState._fields)).encode())
-"""So that a state that gained a field is never read without it."""
+"""Prevents reading an old state that lacks a new field."""
 
 
 def load_state(journal: Path, cache: Path) -> RunState:
-    """The state of a journal; one that does not exist gives the empty state.
+    """Load the state of a journal; empty if it does not exist. Raises RunnerError.
 
     Raises RunnerError where the journal is damaged behind the snapshot.
     """
@@ -66,9 +66,8 @@ def _load(journal: Path, cache: Path) -> RunState:
 
 
 def save_state(journal: Path, cache: Path, state: RunState, place: Mark) -> None:
-    """Keep the state folded up to `place`; a cache that cannot be written is no failure."""
-    # A state beside the place of another one would be taken up by every later run as if it were
-    # right.
+    """Save the state folded up to `place`; errors of the cache are ignored."""
+    # A state saved for the wrong position would be used by every later run as if it were right.
     if state.seq != place.seq or place.seq == 0:
         return
     _cursor(journal, cache).save(write_state(state), place)
@@ -88,7 +87,7 @@ def _cursor(journal: Path, cache: Path) -> Cursor:
 
 @contextmanager
 def pause_collections() -> Iterator[None]:
-    """Without cyclic collections: they walk every new task again and again, up to half the time."""
+    """Disable cyclic garbage collection, which takes up to half the time for many tasks."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -108,9 +107,9 @@ _TEXTS: dict[str, Callable[[Any], Any]] = {
     "proofs": lambda fields: read_noun(Proof, fields),
     "findings": lambda fields: read_noun(Finding, fields),
 }
-"""Fields that stay text, and what reads one item of it; their column says who has any."""
+"""Fields stored as text, with the reader of one item; their column says which rows have any."""
 _LIKE = {"tried": "spec", "origin": "cause"}
-"""Fields that mostly say the same as another one before them, and then stand as `_SAME`."""
+"""Fields that mostly equal an earlier one, and are then stored as `_SAME`."""
 _SAME = 0
 
 
@@ -123,7 +122,7 @@ _ROWS = Codec(Shape.ROW, _vocabulary)
 
 
 def write_state(state: RunState) -> bytes:
-    """All of a state."""
+    """Encode a complete state."""
     run = state._asdict()
     tasks = list(state.tasks.values())
     hot = {
@@ -146,7 +145,7 @@ def _line(values: object) -> bytes:
 
 
 def read_state(body: bytes) -> RunState:
-    """The state that `write_state` wrote; raises ValueError, KeyError, TypeError, IndexError."""
+    """Parse a state from `write_state`; raises ValueError, KeyError, TypeError, IndexError."""
     lines = iter(body.split(b"\n"))
     hot = json.loads(next(lines))
     tasks = PersistentMap((task.id, task) for task in _tasks(lines))
@@ -170,14 +169,14 @@ def _read_review(kind: str, row: object) -> WriteReviewed | WriteRejected:
 
 def _text(items: Sequence[object]) -> bytes:
     if isinstance(items, Stored):
-        # What nobody looked into goes back as it came: at ten thousand tasks, reading and writing
-        # it would be most of the work.
+        # Unread columns are written back unchanged: at ten thousand tasks, parsing and writing them
+        # would be most of the work.
         return items.text
     return dump(items).encode("utf-8", "backslashreplace") if items else b""
 
 
 def _lines_of(tasks: Sequence[TaskState]) -> list[bytes]:
-    """Some tasks: their columns, then what stays text."""
+    """Return some tasks as lines: their columns, then the values stored as text."""
     fields = dict(zip(TaskState._fields, zip(*tasks, strict=True), strict=True))
     columns = {name: _write_column(name, fields) for name in fields}
     present = {name: column for name, column in columns.items() if column is not None}
@@ -186,7 +185,7 @@ def _lines_of(tasks: Sequence[TaskState]) -> list[bytes]:
 
 
 def _write_column(name: str, fields: Mapping[str, Sequence[Any]]) -> Sequence[Any] | None:
-    """One value where all are the same, and None where that is the field's default."""
+    """Return a column's values; one value if all are equal, None for the default."""
     values, usual = fields[name], TaskState._field_defaults
     if name in _TEXTS:
         return write_once([1 if items else 0 for items in values])
@@ -213,7 +212,7 @@ def _tasks(lines: Iterator[bytes]) -> Iterator[TaskState]:
 def _stored(
     flags: Sequence[int], lines: Iterator[bytes], read: Callable[[Any], Any]
 ) -> list[Sequence[Any]]:
-    """What stays text, of the tasks that have any: the next lines."""
+    """Return the values stored as text from the next lines, for tasks that have any."""
     texts = list(islice(lines, sum(flags)))
     if len(texts) < sum(flags):
         raise ValueError("lines are missing")
@@ -224,7 +223,7 @@ def _stored(
 def _read_column(
     name: str, columns: Mapping[str, list[Any]], done: Mapping[str, Iterable[Any]], count: int
 ) -> Sequence[Any]:
-    """The values of so many tasks; `done` are the columns before."""
+    """Decode a column for `count` tasks; `done` are the columns decoded before."""
     if name not in columns:
         return read_each([TaskState._field_defaults[name]], count, _AT_ONCE)
     read = _readers().get(name, _believe)
@@ -244,7 +243,7 @@ def _believe(value: Any, _: object) -> Any:
 
 @cache
 def _readers() -> dict[str, Callable[[Any, tuple[bytes, ...]], Any]]:
-    """What makes the values of a field of JSON values, where these are not such as they are."""
+    """Return the readers of fields whose JSON values need a conversion."""
     hints = _ROWS.hints(TaskState).items()
     return {
         name: _ROWS.reader(hint)

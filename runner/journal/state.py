@@ -1,4 +1,4 @@
-"""What the journal says of the run and its tasks: a frozen state, and the fold that makes it.
+"""The state of a run and its tasks: a frozen value, and the fold that computes it.
 
 A map that is never changed: setting a key makes a new map and shares what it can.
 
@@ -41,7 +41,7 @@ _BUCKETS = 256
 
 
 def _bucket(key: Hashable) -> int:
-    # Not hash(): texts hash differently in every process, and the order would differ with them.
+    # Not hash(): string hashes differ between processes, and so would the order.
     return crc32((key if isinstance(key, str) else repr(key)).encode("utf-8", "replace")) % _BUCKETS
 
 
@@ -51,11 +51,11 @@ class PersistentMap(Mapping[K, V]):
     __slots__ = ("_buckets", "_length")
 
     def __init__(self, items: Iterable[tuple[K, V]] = ()) -> None:
-        # One empty dict for all: the first write to each of them copies it.
+        # One shared empty dict: the first write to a bucket copies it.
         self._begin(({},) * _BUCKETS, 0, dict(items))
 
     def with_items(self, items: Mapping[K, V]) -> PersistentMap[K, V]:
-        """The map that has these, too; itself where there are none."""
+        """Return the map with these items added."""
         if not items:
             return self
         made = PersistentMap[K, V]()
@@ -83,7 +83,7 @@ class PersistentMap(Mapping[K, V]):
     def get(self, key: K, default: V | T, /) -> V | T: ...
 
     def get(self, key: K, default: V | T | None = None, /) -> V | T | None:
-        """The value under `key`, or the default; nothing is raised and caught for a new key."""
+        """Return the value of `key`, or the default, without raising an exception inside."""
         return self._buckets[_bucket(key)].get(key, default) if self._length else default
 
     def __iter__(self) -> Iterator[K]:
@@ -115,7 +115,7 @@ class Building(Mapping[K, V]):
     def get(self, key: K, default: V | T, /) -> V | T: ...
 
     def get(self, key: K, default: V | T | None = None, /) -> V | T | None:
-        """The value under `key`, or the default; nothing is raised and caught for a new key."""
+        """Return the value of `key`, or the default, without raising an exception inside."""
         return self._set[key] if key in self._set else self._start.get(key, default)
 
     def __setitem__(self, key: K, value: V) -> None:
@@ -129,13 +129,13 @@ class Building(Mapping[K, V]):
         return len(self._start) + sum(key not in self._start for key in self._set)
 
     def finish(self) -> PersistentMap[K, V]:
-        """The frozen map; the one it was made from when nothing was set."""
+        """Return the frozen map; the original one if nothing was set."""
         self._start, self._set = self._start.with_items(self._set), {}
         return self._start
 
 
 class ReviewKey(NamedTuple):
-    """What a person's decision about one write is kept under: it survives attempts."""
+    """The key of a person's decision about one write; it survives attempts."""
 
     task: str
     path: str
@@ -153,63 +153,63 @@ class RunState(NamedTuple):
     run_pid: int = 0
     run_started: str = ""
     run_open: bool = False
-    """Whether the last run has recorded no end; the lock says whether it lives."""
+    """Whether the last run has recorded no end; the lock shows whether it is alive."""
     head: str = ""
-    """The commit that run started on."""
+    """Commit on which that run started."""
     branch: str = ""
     unrecorded: bool = False
-    """Whether no commit records yet what was proven without one, after a run's end."""
+    """Whether work proven without a commit still lacks a record commit after a run's end."""
     ended_head: str = ""
-    """The commit that the last run to end by itself ended on."""
+    """Last commit of the last run that ended by itself."""
     ended_exit: int = 0
     recorded_head: str = ""
-    """The last record commit that was made here."""
+    """Last record commit made here."""
     plan: Digest = ""
     mode: str = ""
     stuck: tuple[str, ...] = ()
     last_landing_head: str = ""
-    """The commit that landed last."""
+    """Commit that landed last."""
     published_head: str = ""
-    """The head under which statuses were last written into the plan."""
+    """Head at which statuses were last written to the plan."""
     published_plan: Digest = ""
     landing: Record | None = None
-    """A task.landing that nothing followed: look its trailer up before anything else."""
+    """A task.landing without a successor: check its trailer before anything else."""
     decisions: int = 0
     """Number of the last decision; likewise changes and checkpoints."""
     changes: int = 0
     checkpoints: int = 0
     since_checkpoint: tuple[str, ...] = ()
-    """Tasks that were finished since the last full checkpoint, in that order."""
+    """Tasks finished since the last full checkpoint, in that order."""
     awaiting_line: tuple[str, ...] = ()
     """Finished tasks whose status line is not yet in CHECKPOINT.md."""
     verified_tree: Digest = ""
-    """The tree that was last proven whole, and passed."""
+    """Tree that last passed a complete proof."""
     failed_tree: Digest = ""
-    """The tree of the last such proof, where it fell short."""
+    """Tree of the last such proof, if it failed."""
     whole_head: str = ""
-    """The commit of the last such proof; after a run's, the one that the run ended on."""
+    """Commit of the last such proof; after that of a run, the run's last commit."""
     whole_run: str = ""
     shipped: str = ""
-    """The tag of a ship that nobody reopened."""
+    """Tag of a ship that was not reopened."""
     drafts: int = 0
     """Number of the last draft of a plan."""
     open_drafts: tuple[DraftProposed, ...] = ()
-    """Those that wait for a person, or were approved and do not stand in their plan yet."""
+    """Drafts that wait for a person, or were approved but are not in their plan yet."""
     approved_drafts: tuple[Digest, ...] = ()
-    """Digests of those among them that a person approved."""
+    """Digests of open drafts that a person approved."""
     drafted: Usage = Usage()
-    """What was used for drafts, whatever became of them."""
+    """Total usage of drafts, whatever their outcome."""
     tasks: Mapping[str, TaskState] = PersistentMap()
     reviews: Mapping[ReviewKey, Review] = PersistentMap()
-    """What persons decided about single writes; `auto` and `off` are no person's decision."""
+    """People's decisions on single writes; `auto` and `off` are not a person's."""
 
     @classmethod
     def empty(cls) -> RunState:
-        """The state before the first record."""
+        """Return the state before the first record."""
         return cls()
 
     def after(self, record: Record) -> RunState:
-        """The state with one more record."""
+        """Return the state after one more record."""
         kind = type(record.event)
         if kind not in TASK_FOLDS and kind not in Folding.FOLDS:
             newest = record.seq > self.seq  # what another process wrote may come late
@@ -219,7 +219,7 @@ class RunState(NamedTuple):
         return folding.finish()
 
     def task(self, task: str) -> TaskState:
-        """The state of a task; the journal need not know it yet."""
+        """Return the state of a task; an initial one if the journal has none."""
         return self.tasks.get(task) or TaskState(task)
 
     @property
@@ -229,19 +229,19 @@ class RunState(NamedTuple):
         return event if isinstance(event, events.TaskLanding) else None
 
     def states_of(self, tasks: Iterable[str]) -> dict[str, TaskState]:
-        """The states of those of these tasks that the journal knows: of the others none is made."""
+        """Return the known states of these tasks; unknown tasks are omitted."""
         found = ((task, self.tasks.get(task)) for task in tasks)
         return {task: known for task, known in found if known is not None}
 
     def review(
         self, task: str, path: str, before: Digest | None, after: Digest | None
     ) -> Review | None:
-        """What a person decided about exactly these bytes, or None."""
+        """Return a person's decision about exactly these bytes, or None."""
         return self.reviews.get(ReviewKey(task, path, before, after))
 
 
 def fold(records: Iterable[Record], start: RunState | None = None) -> RunState:
-    """The state after all the records, which must be in their order."""
+    """Return the state after these records, which must be in order."""
     folding = Folding(start or RunState())
     take = folding.take
     for record in records:
@@ -261,8 +261,8 @@ class Folding:
         self._values: dict[str, Any] = {}  # the fields of RunState that were set
         self._tasks: Building[str, TaskState] = Building(_freeze(start.tasks))
         self._reviews: Building[ReviewKey, Review] = Building(_freeze(start.reviews))
-        # Dictionaries as ordered sets: a name is left out without a walk. Made with the first event
-        # that touches them, since one more record must not cost all names.
+        # Dictionaries as ordered sets: names are removed without a scan. Made by the first event
+        # that needs them, since one record must not cost all names.
         self._since: dict[str, None] | None = None
         self._awaiting: dict[str, None] | None = None
         self._last: Record | None = None
@@ -285,7 +285,7 @@ class Folding:
             note(self, record, record.event)
 
     def finish(self) -> RunState:
-        """The state so far."""
+        """Return the state after all records folded so far."""
         if self._last is None:
             return self._start
         values = self._values
@@ -371,7 +371,7 @@ class Folding:
         self._values.update(published_head=event.head, published_plan=event.plan)
 
     def _change_recorded(self, _: Record, event: events.ChangeRecorded) -> None:
-        # The greatest and not the last: what another process wrote may be folded late.
+        # The greatest, not the last: records of another process may be folded late.
         self._values["changes"] = max(self._now("changes"), event.number)
         for name in event.tasks:
             task = self._tasks.get(name)
@@ -395,7 +395,7 @@ class Folding:
         self._values["failed_tree"] = "" if event.passed else event.tree
         if event.passed:
             self._values["verified_tree"] = event.tree
-        # The very tree that passed has failed now: its pass was luck, and proves nothing any more.
+        # The tree that passed has now failed: its pass was luck and proves nothing.
         elif self._now("verified_tree") == event.tree:
             self._values["verified_tree"] = ""
 
@@ -428,7 +428,7 @@ class Folding:
         approved = tuple(one for one in self._now("approved_drafts") if one in known)
         self._values.update(open_drafts=waiting, approved_drafts=approved)
 
-    # Any: each function takes the one event type it stands under.
+    # Any: each function takes the event type that is its key.
     FOLDS: ClassVar[dict[type[events.Event], Callable[[Folding, Record, Any], None]]] = {
         events.RunStarted: _run_started,
         events.RunFinished: _run_finished,
@@ -463,16 +463,16 @@ def _order(have: dict[str, None] | None, start: tuple[str, ...]) -> dict[str, No
 
 
 def _leave_out(names: dict[str, None], gone: tuple[str, ...]) -> None:
-    """A checkpoint that names no tasks is about all of them."""
+    """Remove the named tasks; a checkpoint without names covers all of them."""
     for name in gone or tuple(names):
         names.pop(name, None)
 
 
-# Whatever becomes of a task ends its landing, but for a person's word: another process may append
-# that between a landing and its end, and recovery would look for nothing.
+# Any event of a task ends its landing, except a person's answer: another process may append that
+# between a landing and its end, and recovery would find nothing.
 _SETTLES_LANDING = frozenset(TASK_FOLDS) - {
     *(events.TaskApproved, TaskWaived, session_events.PlanProposed, session_events.PlanReviewed),
     *(session_events.PermissionAsked, session_events.PermissionAnswered),
 }
 FOLDED: frozenset[str] = frozenset(NAMES[kind] for kind in (*TASK_FOLDS, *Folding.FOLDS))
-"""Names of the events that change the state; the rest need not be decoded for a fold."""
+"""Names of the events that change the state; a fold need not decode others."""

@@ -1,4 +1,4 @@
-"""What each event makes of the task it is about: pure functions, one an event."""
+"""Fold events into a task's state: one pure function per event."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 KEPT_DURATIONS = 5
 APPROVED = "approved: lands with the next `runner`"
-"""The note of an approval of held work, shown until a run takes it up."""
+"""Note on an approval of held work, shown until a run uses it."""
 REJECTED = "rejected: is tried again with the next `runner`"
-"""The same where it was rejected."""
+"""The same for a rejection."""
 
 
 def _fold_started(task: TaskState, record: Record, event: events.AttemptStarted) -> TaskState:
-    # Tries, findings and money belong to a wording of the task: edited, it begins with a clean
-    # slate. A fold of an old journal must come to the same, so this is read off the recorded
-    # digests alone, never by the plan as it is now.
+    # Tries, findings and costs belong to one version of the task: after an edit they restart from
+    # zero. Folding an old journal must give the same result, so this uses only the recorded
+    # digests, never the current plan.
     same = task.tried is None or task.tried == event.spec
     attempt = Open(
         record.attempt,
@@ -60,15 +60,15 @@ def _fold_started(task: TaskState, record: Record, event: events.AttemptStarted)
         answers=task.answers if same else (),
         tried=event.spec,
         last_attempt=max(task.last_attempt, record.attempt),
-        # Sessions in plan mode are counted downwards from -1, so that they use up no number of an
-        # attempt, which commits bear.
+        # Plan sessions count down from -1, so that they use up no attempt number, which commits
+        # contain.
         plan_sessions=max(task.plan_sessions, -record.attempt),
         open_attempt=attempt,
         base=event.base,
         passed=None,
         patterns=event.patterns,
-        # Only a proof goes on with held bytes; any other attempt makes new ones, beside which the
-        # old must not land.
+        # Only a proof continues with held bytes; other attempts make new ones, and then the old
+        # ones must not land.
         held=task.held if event.mode == "prove" else None,
         landed=None,
         cause=record.id,
@@ -77,7 +77,7 @@ def _fold_started(task: TaskState, record: Record, event: events.AttemptStarted)
 
 
 def _status_before(task: TaskState) -> Status:
-    """The status to go back to when an attempt comes to nothing."""
+    """Return the status to restore after an attempt without a result."""
     if task.status is not Status.IN_PROGRESS:
         return task.status
     if task.open_attempt:
@@ -118,7 +118,7 @@ def _fold_finished(task: TaskState, record: Record, event: events.AttemptFinishe
 def _of_a_plan(
     task: TaskState, event: events.AttemptFinished, was: Open | None
 ) -> TaskState | None:
-    """What came of a session in plan mode, or of a phase; None where that is as of any attempt."""
+    """Apply the end of a session in plan mode or of a phase; None for other attempts."""
     match (was.mode if was else "", event.ending):
         case (plan_fold.PLAN, Ending.PASSED) if was:
             return plan_fold.session_passed(task, was, event.seconds)
@@ -150,7 +150,7 @@ def _make_held(
 
 
 def _breaks(held: HeldWork | None) -> bool:
-    """Whether held work breaks other tasks: its findings say which, until they are built on it."""
+    """Return whether held work breaks other tasks."""
     return held is not None and held.kind == Reason.REGRESSION
 
 
@@ -160,7 +160,7 @@ def _fold_failed(task: TaskState, record: Record, event: events.TaskFailed) -> T
 
 def _fold_landed(task: TaskState, record: Record, event: events.TaskLanded) -> TaskState:
     landed = UnfinishedLanding(event.commit, event.tree, record.attempt, event.paths, event.late)
-    # Not yet DONE: a crash may come between the two records. `landed` is what recovery looks for
+    # Not yet DONE: a crash may come between the two records. Recovery looks for `landed`
     # (`run/recovery.finish_landed`).
     return task._replace(landed=landed, held=None)
 
@@ -174,11 +174,11 @@ def _fold_done(task: TaskState, record: Record, event: events.TaskDone) -> TaskS
 
 
 def _fold_adopted(task: TaskState, record: Record, event: events.TaskAdopted) -> TaskState:
-    # DONE again by the evidence of before: its grade goes on with it.
+    # DONE again with its previous evidence, including the grade.
     if event.source == events.REJECTION:
         adopted = _over(task, record, event, _as_before(task))
         return adopted._replace(unproven=task.unproven, waived=task.waived)
-    # The very commit under the very digests: a word by itself takes no proof away.
+    # The same commit and digests: a claim alone does not remove a proof.
     same = event.spec is not None and event.spec == task.spec
     if same and event.verified and event.commit == task.commit and not event.proofs:
         return _over(task, record, event, _as_before(task))._replace(
@@ -190,12 +190,12 @@ def _fold_adopted(task: TaskState, record: Record, event: events.TaskAdopted) ->
             unproven=event.unproven or task.unproven,
         )
     adopted = _over(task, record, event, _Rests("", None, (), task.durations))
-    # a waiver says itself of which bytes it is
+    # a waiver itself states its bytes
     return adopted._replace(waived=task.waived) if same and task.waived else adopted
 
 
 class _Rests(NamedTuple):
-    """What a DONE says of its bytes, beside what its event has."""
+    """The bytes behind a DONE, in addition to its event's fields."""
 
     tree: str = ""
     coverage: Coverage | None = None
@@ -205,7 +205,7 @@ class _Rests(NamedTuple):
 
 _PROOFS = TaskState._fields.index("proofs")
 _REST = tuple(TaskState("")[_PROOFS + 1 :])
-"""What stands behind a task's proofs by default."""
+"""Default values of the fields after a task's proofs."""
 _NOTHING_USED = TaskState("").spent
 
 
@@ -216,8 +216,8 @@ def _as_before(task: TaskState) -> _Rests:
 def _over(
     task: TaskState, record: Record, event: events.TaskDone | events.TaskAdopted, rests: _Rests
 ) -> TaskState:
-    """The task as DONE: its evidence is the event's, of its tries nothing is left but the last."""
-    # By place and at once: by name it takes six times as long, and this is most of a long
+    """Return the task as DONE with the event's evidence and its last attempt only."""
+    # All fields by position: by name it takes six times as long, and this is most of a long
     # journal's fold.
     over = new_tuple(
         TaskState,
@@ -230,7 +230,7 @@ def _over(
             rests.tree,
             event.verified,
             task.tried,
-            # A record that is about no attempt says 0.
+            # A record without an attempt has 0.
             max(task.last_attempt, record.attempt),
             task.plan_sessions,
             task.base,
@@ -258,7 +258,7 @@ def _over(
 
 
 def _fold_blocked(task: TaskState, record: Record, event: events.TaskBlocked) -> TaskState:
-    # a person's own word holds, however the task is edited: there is no attempt it is about
+    # a person's decision holds even if the task is edited: it is not about an attempt
     by_hand = event.reason is Reason.REVIEW and not event.findings and task.held is None
     by_hand = by_hand and (task.planned is None or task.planned.approved) and not task.asks
     return task._replace(
@@ -267,8 +267,8 @@ def _fold_blocked(task: TaskState, record: Record, event: events.TaskBlocked) ->
         note=event.note,
         reason=event.reason,
         draft=event.draft or task.draft,
-        # The block may tell of another reason than the last attempt's; what that found is still
-        # what a person needs to read.
+        # The block may have another reason than the last attempt's; a person still needs the
+        # findings of that attempt.
         findings=event.findings or task.findings,
         open_attempt=None,
         passed=task.passed if task.held else None,  # held work lands with the proof it passed
@@ -309,7 +309,7 @@ def _fold_approved(task: TaskState, record: Record, event: events.TaskApproved) 
         return task._replace(note=note or task.note, reason=reason, tries=())
     raised = event.by == "runner" and task.reason is Reason.BUDGET
     cut_off = event.note if event.by == events.CUT_OFF else ""
-    # what was missing is there again: what is only to be proven stays so
+    # missing inputs are back: a task that only needs a new proof stays so
     goes_on = event.by == "runner" and task.reuse
     return task._replace(
         status=Status.PENDING,
@@ -330,9 +330,9 @@ def _fold_approved(task: TaskState, record: Record, event: events.TaskApproved) 
 
 
 def _fold_reopened(task: TaskState, record: Record, event: events.TaskReopened) -> TaskState:
-    """Nothing of the evidence stays; what was learnt (numbers, durations, draft) does."""
-    # Made anew instead of changed: a field that is added to a task is forgotten here unless
-    # somebody decides that it stays.
+    """Reopen a task: drop its evidence but keep numbers, durations and draft."""
+    # A new object, not a changed one: new fields of a task are reset here unless they are kept
+    # explicitly.
     return TaskState(
         task.id,
         note=event.note,
@@ -348,7 +348,7 @@ def _fold_reopened(task: TaskState, record: Record, event: events.TaskReopened) 
 
 
 def _fold_waived(task: TaskState, record: Record, event: TaskWaived) -> TaskState:
-    """It stays what it is, with a person's word beside it; one for an open task says nothing."""
+    """Record a waiver of a DONE task; for other tasks it has no effect."""
     if task.status is not Status.DONE:
         return task
     waived = Waived(event.reason, event.by, record.time, event.what, event.files)
@@ -356,7 +356,7 @@ def _fold_waived(task: TaskState, record: Record, event: TaskWaived) -> TaskStat
 
 
 def fold_asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
-    """A STALE task is named in a change: that is a reason of its own, also beside an edit."""
+    """Apply a change request to a STALE task, as a separate reason to rebuild it."""
     also = task.changed and "change" not in task.changed  # an edit that is taken back leaves it
     task = task._replace(via="", changed=(*task.changed, "change") if also else task.changed)
     if not task.cut_off:
@@ -368,11 +368,11 @@ def fold_asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
 def _fold_author(
     task: TaskState, _record: Record, event: session_events.AuthorFinished
 ) -> TaskState:
-    """A separate author's cost counts for the task; the lines that it adds are no person's edit."""
+    """Add the usage of a separate test author; its new lines are not a manual edit."""
     return add_usage(task, event.usage)._replace(tried=None)
 
 
-# Any: each function takes the one event type it stands under.
+# Any: each function takes the event type that is its key.
 TASK_FOLDS: dict[type[events.Event], Callable[[TaskState, Record, Any], TaskState]] = {
     events.AttemptStarted: _fold_started,
     events.AttemptFinished: _fold_finished,

@@ -1,4 +1,4 @@
-"""What the journal says of one task: its status, its tries, and what its DONE rests on."""
+"""The journal's facts about one task: status, attempts, and the evidence of its DONE."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Open(NamedTuple):
     implementer: str = ""
     patterns: tuple[str, ...] = ()
     was: Status = Status.PENDING
-    """The task's status before."""
+    """Previous status of the task."""
     note: str = ""
     reason: Reason | None = None
-    """What stood behind that status."""
+    """Reason of that status."""
 
 
 class Try(NamedTuple):
@@ -50,10 +50,10 @@ class Try(NamedTuple):
     attempt: int
     tree: str
     checks: tuple[str, ...]
-    """The checks that refused, sorted, each once."""
+    """Checks that rejected it, sorted and unique."""
     seconds: float = 0.0
     failure: Failure | None = None
-    """The kind of failure, where something else than a check ended it."""
+    """Kind of failure, if it was not ended by a check."""
 
 
 class HeldWork(NamedTuple):
@@ -78,16 +78,16 @@ class UnfinishedLanding(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """How an implementer means to build the task: proposed, or approved by its digest."""
+    """An implementer's plan for the task: proposed, or approved by its digest."""
 
     plan: TaskPlan
     path: str
     digest: Digest
     what: Digest
-    """What was to be built when it was made; for anything else it says nothing."""
+    """Specification for which it was made; it is invalid for any other."""
     approved: bool = False
     review: str = ""
-    """`applied`, `edited`, `auto` or `off`, once it is approved."""
+    """`applied`, `edited`, `auto` or `off`, once approved."""
 
 
 class BuiltPhases(NamedTuple):
@@ -98,7 +98,7 @@ class BuiltPhases(NamedTuple):
     base: str
     tree: str
     digest: Digest
-    """Of the plan whose phases they are."""
+    """Digest of the plan with these phases."""
 
 
 class Waived(NamedTuple):
@@ -118,82 +118,82 @@ class TaskState(NamedTuple):
     status: Status = Status.PENDING
     note: str = ""
     spec: Spec | None = None
-    """The digests under which it was DONE: its evidence. None without evidence."""
+    """Digests under which it was DONE: its evidence. None without evidence."""
     commit: str = ""
     tree: str = ""
     verified: bool = False
     tried: Spec | None = None
-    """The digests of the last attempt."""
+    """Digests of the last attempt."""
     last_attempt: int = 0
-    """The highest number an attempt ever had."""
+    """Highest attempt number so far."""
     plan_sessions: int = 0
-    """How many sessions only planned: they are numbered below zero, and are no attempts."""
+    """Number of planning-only sessions: numbered below zero, they are no attempts."""
     base: str = ""
-    """The commit the last attempt was made from."""
+    """Commit on which the last attempt was based."""
     last_tree: str = ""
-    """Tree of the last attempt that came back."""
+    """Tree of the last completed attempt."""
     coverage: Coverage | None = None
     patterns: tuple[str, ...] = ()
     durations: tuple[float, ...] = ()
-    """Seconds of the last five attempts that passed, the latest last."""
+    """Seconds of the last five passed attempts, the latest last."""
     draft: str = ""
     published: Status | None = None
-    """The status last written into the plan."""
+    """Status last written to the plan."""
     done_at: str = ""
     cause: str = ""
-    """Id of the last record that changed the status."""
+    """ID of the last record that changed the status."""
     origin: str = ""
     proven: ProvenBy | None = None
-    """By what its proofs show anything; None without any."""
+    """Kind of its proof; None without any."""
     usage: Usage = Usage()
-    """What all its attempts ever used."""
+    """Total usage of all its attempts."""
     spent: Usage = Usage()
-    """What of it counts for its budget: since it was DONE, or a person let it go on."""
+    """Usage that counts for its budget: since it was DONE, or a person let it continue."""
     proofs: Sequence[Proof] = ()
     findings: Sequence[Finding] = ()
-    """Of the last failed attempt."""
+    """Findings of the last failed attempt."""
     reason: Reason | None = None
-    # what few tasks have stands last: a row of the snapshot ends where only defaults follow
+    # rarely used fields last: a row of the snapshot ends where only defaults follow
     tries: tuple[Try, ...] = ()
     """Failed attempts since the last success, approval, reopening or change of the task."""
     open_attempt: Open | None = None
     passed: AttemptFinished | None = None
-    """The attempt that passed its proof and is not DONE yet."""
+    """Attempt that passed its proof and is not DONE yet."""
     held: HeldWork | None = None
     landed: UnfinishedLanding | None = None
     changed: tuple[str, ...] = ()
-    """The fields whose change made it STALE."""
+    """Fields whose change made it STALE."""
     culprit: str = ""
-    """The task whose held change breaks this one."""
+    """Task whose held change breaks this one."""
     approved: bool = False
-    """Whether a person approved that it is built anew on that change."""
+    """Whether a person approved rebuilding it on that change."""
     reuse: bool = False
-    """Whether what is there is only to be proven again, with nobody implementing."""
+    """Whether to only re-test the existing code, without an implementer."""
     via: str = ""
-    """The task through which alone it is STALE, or was; empty where it has a reason of its own."""
+    """The only task that makes or made it STALE; empty if it has its own reason."""
     cut_off: str = ""
-    """Why it is only proven again without a person's word: nothing it rests on has changed."""
+    """Why it is re-tested without approval: none of its dependencies changed."""
     planned: Planned | None = None
-    """The plan that an implementer made of it; None once it is DONE."""
+    """Plan that an implementer made for it; None once it is DONE."""
     plans_refused: int = 0
-    """Plans in a row that were refused or sent back."""
+    """Consecutive plans that were rejected or sent back."""
     kept: BuiltPhases | None = None
-    """Phases of that plan that are built and have not landed."""
+    """Phases of that plan that are built but have not landed."""
     asks: tuple[PermissionAsked, ...] = ()
-    """What its last attempt wanted to do where a rule asks, and nobody has answered."""
+    """Unanswered permission questions of its last attempt."""
     answers: tuple[PermissionAnswered, ...] = ()
-    """A person's answers to such questions, for the task as it is written."""
+    """A person's answers to such questions, for the current version of the task."""
     aside: float = 0.0
-    """Seconds of its planning and of the phases that are built, beside the failed attempts."""
+    """Seconds of its planning and of built phases, in addition to failed attempts."""
     unproven: str = ""
-    """Why nothing proves it, as far as that was recorded when it became DONE."""
+    """Why it has no proof, as recorded when it became DONE."""
     waived: Waived | None = None
     gaps: tuple[str, ...] = ()
-    """What of its proof could not be measured."""
+    """Parts of its proof that could not be measured."""
     held_out_rounds: int = 0
-    """Failed held-out proofs since the last answer of a person."""
+    """Failed held-out proofs since a person's last answer."""
     mutants_returned: bool = False
-    """Whether surviving mutants went back to the author of its tests."""
+    """Whether surviving mutants were returned to the author of its tests."""
     held_out: tuple[tuple[str, str, Digest], ...] = ()
     """Contract, path and digest of the held-out files that its proof ran with."""
 
@@ -205,7 +205,7 @@ class TaskState(NamedTuple):
 
     @classmethod
     def new(cls, task: str) -> TaskState:
-        """One that the journal knows nothing of yet: as by its name alone, but quicker."""
+        """Create the initial state of a task, faster than the constructor."""
         return new_tuple(cls, (task, *_USUAL))
 
     @property
@@ -215,12 +215,12 @@ class TaskState(NamedTuple):
 
     @property
     def seconds_in_row(self) -> float:
-        """What those failed attempts cost together, and what was planned and kept meanwhile."""
+        """Seconds of these failed attempts, including planning and kept phases in between."""
         return sum((attempt.seconds for attempt in self.tries), self.aside)
 
     @property
     def seconds(self) -> float:
-        """How long the last attempt that passed took; 0 when none did."""
+        """Seconds of the last attempt that passed; 0 if none did."""
         return self.durations[-1] if self.durations else 0.0
 
     @property

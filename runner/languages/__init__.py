@@ -1,1 +1,1 @@
-"""One folder a language: all that the house knows about it, as text and syntax alone."""
+"""Programming languages: one folder each, with everything that depends on the language."""

@@ -1,4 +1,4 @@
-"""What the house knows about a language: its readers, and the nouns that they speak in."""
+"""The interface of a language: its readers, and the types that they return."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class NamedTest(NamedTuple):
     """One test."""
 
     name: str
-    """With its groups: `TestA.test_b` of Python, `sums > adds` of JavaScript."""
+    """Name with its groups: `TestA.test_b` of Python, `sums > adds` of JavaScript."""
     line: int
     code: str
     """Its body without spaces and comments: equal code under another name is the same test."""
@@ -37,19 +37,19 @@ def later(module: str, name: str) -> Callable[..., Any]:
 
 
 def file_keys(text: str) -> Iterator[str]:
-    """The keys of a text that names a file: with its folder, or, without one, the name alone."""
+    """Yield the key of a file name in text: its last folder and name, or the name alone."""
     parts = [part for part in text.split("/") if part not in ("", ".", "..")]
     if parts:
         yield "lit:" + "/".join(parts[-2:])
 
 
 class OutlinePatterns(NamedTuple):
-    """How a file's outline is read: by pattern, for a tree may have thousands of files."""
+    """The patterns that read a file's outline; fast enough for thousands of files."""
 
     offers: str
-    """Groups that matched are names, or lists of them between commas."""
+    """Matched groups are names, or comma-separated lists of them."""
     imports: str
-    """Groups that matched are the words of an import."""
+    """Matched groups are the words of an import."""
 
 
 class Marker(NamedTuple):
@@ -57,7 +57,7 @@ class Marker(NamedTuple):
 
     needles: str
     pattern: str
-    """`_` stands for a few blanks within a line: none of these marks reaches over two."""
+    """`_` matches a few blanks within a line: none of these marks spans two lines."""
     meaning: str
 
 
@@ -72,9 +72,9 @@ class InnerTests(NamedTuple):
     """Tests that stand in files of the product."""
 
     mark: bytes
-    """Without it a file has none."""
+    """A file without these bytes has none."""
     places: Callable[[str], list[tuple[int, int]]]
-    """Where they begin and end in a source, in order."""
+    """Returns their start and end positions in a source, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,26 +86,26 @@ class Compiler:
     suffixes: tuple[str, ...]
     line: str
     search: str = ""
-    """What is put before the line to have it run by the project's own copy of the tool."""
+    """Prefix of the command that finds the project's own copy of the tool."""
     local: str = ""
-    """Where such a copy lies, below a folder at or above the manifest."""
+    """Path of such a copy, below a folder at or above the manifest."""
     version: str = ""
-    """What fails only where the compiler cannot start; empty: it is not asked."""
+    """Command that fails only if the compiler cannot start; empty: not checked."""
     unbuilt: Callable[[Path, str], str] | None = None
-    """Tree and error to the package of this repository that it only says is not built yet."""
+    """From tree and error to the package of this repository that is only not built yet."""
 
 
 class CoverageSupport(NamedTuple):
-    """What is known of measuring which lines ran; the measuring itself is the gates'."""
+    """The facts about measuring executed lines; `gates` measures."""
 
     needed: str
-    """What a person has to do where nothing was measured."""
+    """What a person has to do if nothing was measured."""
     tools: tuple[str, ...] = ()
-    """Programs of which one must be installed; none where the language's own tool measures."""
+    """Programs of which one must be installed; empty if the language's own tool measures."""
     absent: str = ""
-    """What is true where none of them is installed, and what to type."""
+    """Message if none of them is installed, with the command to type."""
     function: re.Pattern[bytes] | None = None
-    """What a file of types and constants alone has not; None where tools tell of every file."""
+    """Missing in files with only types and constants; None if tools report every file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,45 +113,45 @@ class Language:
     """One language. What is None is not known of it, and its field says what follows then."""
 
     title: str
-    """Its name as people write it."""
+    """Display name."""
     imports_of: Callable[[str, bytes], frozenset[str]]
-    """Path and content to the keys that a file refers to; keys only have to be equal."""
+    """From path and content to the keys that a file refers to; keys are only compared."""
     keys_of: Callable[[str], tuple[str, ...]]
-    """Path to the keys by which others refer to it, its place first."""
+    """From a path to the keys by which others refer to it, its location first."""
     names_of: Callable[[str, bytes], frozenset[str]] | None = None
-    """Path and content of a manifest to further keys, which only its content says."""
+    """From path and content of a manifest to further keys, found only in its content."""
     wide: tuple[str, ...] = ()
-    """Keys of files that may refer to anything of this language."""
+    """Keys of files that may refer to any file of this language."""
     started_keys: Callable[[str], tuple[str, ...]] | None = None
-    """Path to the keys of a program that is started by its module's name; None: it never is."""
+    """From a path to the keys of a program started by module name; None: never started."""
     root_of: Callable[[str, str], str] | None = None
-    """Path and key to the folder that the key is looked up in; None: a key leads from anywhere."""
+    """From path and key to the folder where the key is resolved; None: any folder."""
     folder_is_unit: bool = False
-    """Whether an import names a folder and means all files in it."""
+    """Whether an import names a folder and refers to all files in it."""
     exports_of: Callable[[str, bytes], list[str] | None] | None = None
-    """What a file offers to others; None: a change of it counts as one of what it offers."""
+    """Exports of a file; None: any change of it counts as a change of its exports."""
     outline: OutlinePatterns | None = None
-    """None: its files are not listed in briefs."""
+    """Patterns of its outline; None: briefs don't list its files."""
     test_file: re.Pattern[str] | None = None
-    """Paths of tests; None: only what lies in a folder of tests is one."""
+    """Paths of tests; None: only files in a test folder are tests."""
     collected: re.Pattern[str] | None = None
-    """Paths of files whose tests are found by name; None: all of `test_file`."""
+    """Paths of files whose tests are collected by name; None: all of `test_file`."""
     find_tests: Callable[[str, str], tuple[NamedTest, ...] | None] | None = None
-    """Path and source to the tests; None: nobody reads them, landed ones still run."""
+    """From path and source to its tests; None: not parsed, but landed tests still run."""
     inner_tests: InnerTests | None = None
-    """None: tests stand in files of their own."""
+    """Tests inside source files; None: tests have their own files."""
     loaded_first: re.Pattern[bytes] | None = None
-    """What in a new test file runs before the tests of others; None: nothing of the language."""
+    """Code in a new test file that runs before other tests; None: nothing in the language."""
     test_command: Callable[[tuple[str, ...], bytes, str], str] | None = None
     """Files, the content of one, and the task's own commands to a command that runs them;
     None, or an empty one: tests that no contract runs are not run, and that is reported."""
     coverage: CoverageSupport | None = None
-    """None: its lines are not weighed, and nothing is reported of them."""
+    """Coverage support; None: lines are neither counted nor reported."""
     compiler: Compiler | None = None
-    """None: files are parsed one by one, as far as there is a parser for them."""
+    """Compiler; None: files are parsed one by one, if there is a parser for them."""
     syntax: tuple[str, ...] = ()
-    """A command that parses a file from its standard input; empty where compiling needs more."""
+    """Command that parses a file from standard input; empty if compiling needs more."""
     markers: tuple[Marker, ...] = ()
-    """Marks that ask a tool to look away."""
+    """Comments that suppress a tool's findings."""
     environment: str = ""
-    """How a variable of the environment is read, `{}` in its name's place; empty: in words."""
+    """Code that reads an environment variable, `{}` for its name; empty: described in words."""

@@ -1,4 +1,4 @@
-"""Source of languages with braces, cut by a small tokenizer: strings and comments do not count."""
+"""A small lexer for languages with braces: finds strings and comments."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from runner.lazy_pattern import regex
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# A comment that is never closed reaches to the end of the file, a string that is not to that of its
-# line: one lost quote must not hide all that follows.
+# An unclosed comment extends to the end of the file, an unclosed string to the end of its line: one
+# missing quote must not hide everything after it.
 PLAIN = (
     r"//[^\n]*|/\*.*?(?:\*/|\Z)"
     r'|"(?:\\.|[^"\\\n])*"?'
 )
-"""Comments and strings as most of them have them: a language adds its own."""
+"""Comments and strings of most languages; each adds its own."""
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _CLOSING = frozenset(_PAIRS.values())
 
 
 def mask_literals(source: str, tokens: re.Pattern[str]) -> str:
-    """The source with blanks where strings and comments were: places and lines stay."""
+    """Replace strings and comments by blanks, so that positions stay valid."""
     return tokens.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), source)
 
 
 def find_closing(mask: str, opening: int) -> int:
-    """Where the bracket that opens at `opening` closes; the end where it never does."""
+    """Return the position of the closing bracket for `opening`; the end if there is none."""
     depth = 0
     for at in range(opening, len(mask)):
         letter = mask[at]
@@ -41,7 +41,7 @@ def find_closing(mask: str, opening: int) -> int:
 
 
 def line_of(source: str, at: int) -> int:
-    """The line number of a place, from 1."""
+    """Return the 1-based line number of an offset."""
     return source.count("\n", 0, at) + 1
 
 
@@ -57,7 +57,7 @@ _GOES_ON = regex(r"(?:[,.=+\-*/&|?:<(\[{]|=>|\bextends|\bof|\bin)\Z")
 
 
 def top_statements(content: bytes, *, by_line: bool) -> list[list[str]]:
-    """Statements at the top of a file as words, comments left out, braces with what is inside.
+    """Return the top-level statements of a file as words, without comments.
 
     `by_line`: a line's end ends a statement that could end there.
     """
@@ -81,7 +81,7 @@ def top_statements(content: bytes, *, by_line: bool) -> list[list[str]]:
 
 
 def header_of(words: Sequence[str]) -> str:
-    """A declaration up to its body."""
+    """Return a declaration without its body."""
     depth = 0
     for at, word in enumerate(words):
         depth += (word in "([") - (word in ")]")

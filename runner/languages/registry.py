@@ -1,4 +1,4 @@
-"""The languages that the house knows: a folder and a line each, imported when asked for."""
+"""The registry of languages: one folder and one line each, imported on first use."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LanguageRow:
-    """What has to be known of a language before it is imported."""
+    """The facts about a language that are needed before its module is imported."""
 
     name: str
-    """The folder beside this file whose `LANGUAGE` it is."""
+    """Folder next to this file with this `LANGUAGE`."""
     code: tuple[str, ...]
-    """Suffixes of files that are run or compiled."""
+    """Suffixes of files that are executed or compiled."""
     manifests: tuple[str, ...] = ()
-    """Names of files that give a name to what lies beside them."""
+    """Names of files that name the files next to them."""
     also: tuple[str, ...] = ()
-    """Suffixes of files that only refer to code: stubs, templates with scripts in them."""
+    """Suffixes of files that only refer to code: stubs, templates with scripts."""
 
     @property
     def language(self) -> Language:
@@ -50,17 +50,17 @@ LANGUAGES = (
 
 
 def all_languages() -> tuple[Language, ...]:
-    """Every language, in this order: what is looked for in files of any of them."""
+    """Return all languages in registry order."""
     return tuple(row.language for row in LANGUAGES)
 
 
 def row_named(name: str) -> LanguageRow:
-    """A language by its name: for who measures or starts what only one of them has."""
+    """Return the language of this name."""
     return next(row for row in LANGUAGES if row.name == name)
 
 
 def row_of(path: str) -> LanguageRow | None:
-    """The language that a file is of or belongs to, by its name; None for any other file."""
+    """Return the language of a file by its name, including manifests, or None."""
     name = path.rpartition("/")[2]
     for row in LANGUAGES:
         if name.endswith((*row.code, *row.also)) or name in row.manifests:
@@ -69,42 +69,42 @@ def row_of(path: str) -> LanguageRow | None:
 
 
 def language_of(path: str) -> Language | None:
-    """How a file says what it refers to; None for data and for languages not known here."""
+    """Return the language that reads a file's references; None for data and unknown languages."""
     row = row_of(path)
     return row.language if row else None
 
 
 def code_row(path: str) -> LanguageRow | None:
-    """The language that a file is written in, if it is run or compiled; however it is spelled."""
+    """Return the language of a code file by its suffix in any case, or None."""
     name = path.rpartition("/")[2].lower()
     return next((row for row in LANGUAGES if name.endswith(row.code)), None)
 
 
 def code_language(path: str) -> Language | None:
-    """How a file's code is read; None for data, stubs, and languages not known here."""
+    """Return the language that reads a file's code; None for data, stubs and unknown languages."""
     row = code_row(path)
     return row.language if row else None
 
 
 def is_written_in(path: str, name: str) -> bool:
-    """Whether a file is code of one language: for what only one of them has."""
+    """Return whether a file is code of one language."""
     row = code_row(path)
     return row is not None and row.name == name
 
 
 def is_source(path: str) -> bool:
-    """Whether a file holds code, and is no manifest of it."""
+    """Return whether a file contains source code, so it is not a manifest."""
     return path.endswith(tuple(one for row in LANGUAGES for one in (*row.code, *row.also)))
 
 
 def is_manifest(path: str) -> bool:
-    """Whether a file gives a name to what lies beside it."""
+    """Return whether a file is a manifest, which names the package in its folder."""
     name = path.rpartition("/")[2]
     return any(name in row.manifests for row in LANGUAGES)
 
 
 def literal_keys(path: str) -> tuple[str, ...]:
-    """The keys of a file that text in code may name: by its name, and with its folder."""
+    """Return the keys under which text in code may name a file."""
     parts = path.split("/")
     found = {"lit:" + "/".join(parts[-2:])}
     if parts[-1] != "__init__.py":  # every package has one
@@ -116,5 +116,5 @@ def literal_keys(path: str) -> tuple[str, ...]:
 
 
 def folder_keys(path: str) -> tuple[str, ...]:
-    """The keys of the folders of a file, which code may name to read all that lies there."""
+    """Return the keys of a file's folders, for code that reads a whole folder."""
     return tuple(f"dir:{part}" for part in path.split("/")[:-1])

@@ -1,4 +1,4 @@
-"""Syntax trees of other languages, by their tree-sitter grammars; loaded when a file needs one.
+"""Syntax trees by tree-sitter grammars, loaded when a file needs one.
 
 A grammar knows the syntax alone: no names, no types (tree-sitter.github.io, "Using Parsers").
 """
@@ -23,7 +23,7 @@ _GRAMMARS = {
     "go": ("tree_sitter_go", "language"),
     "rust": ("tree_sitter_rust", "language"),
 }
-"""By language the module of its grammar, and the function in it."""
+"""By language, the module of its grammar and the function in it."""
 _ENDINGS = {
     ".js": ("javascript", "tsx"),  # Flow without its mark reads much as TypeScript does
     ".jsx": ("javascript", "tsx"),
@@ -45,7 +45,7 @@ class SyntaxMistake(NamedTuple):
     message: str
     line: int
     column: int
-    """In characters, from 1."""
+    """Column in characters, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class SyntaxTree:
 
     tree: Tree
     errors: tuple[SyntaxMistake, ...]
-    """In the order of the text, at most 20."""
+    """In text order, at most 20."""
 
 
 def parse(language: str, text: str) -> SyntaxTree | None:

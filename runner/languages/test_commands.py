@@ -1,4 +1,4 @@
-"""Commands that run files of tests that no contract runs.
+"""Build commands that run test files which no test contract runs.
 
 Each takes the files, the content of one of them, and the task's own commands.
 """
@@ -10,7 +10,7 @@ import shlex
 
 
 def make_python_command(paths: tuple[str, ...], text: bytes, known: str) -> str:
-    """A command that runs these files of tests, by the Python that the task's own commands name."""
+    """Return a command for these test files, with the Python of the known commands."""
     named = " ".join(map(shlex.quote, paths))
     python = next(iter(re.findall(r"\S*python[\d.]*(?= -m )", known)), "python3")
     if b"unittest" in text and b"pytest" not in text and "pytest" not in known:
@@ -19,7 +19,7 @@ def make_python_command(paths: tuple[str, ...], text: bytes, known: str) -> str:
 
 
 def make_script_command(paths: tuple[str, ...], text: bytes, known: str) -> str:
-    """A command that runs these files of tests; only where Node itself runs them."""
+    """Return a command for these test files if Node itself runs them, else ""."""
     del known
     if paths[0].endswith((".js", ".mjs", ".cjs")) and b"node:test" in text:
         return f"node --test {' '.join(map(shlex.quote, paths))}"
@@ -27,9 +27,9 @@ def make_script_command(paths: tuple[str, ...], text: bytes, known: str) -> str:
 
 
 def make_go_command(paths: tuple[str, ...], text: bytes, known: str) -> str:
-    """A command that runs the packages of these files of tests."""
+    """Return a command for the packages of these test files."""
     del text, known
-    # With `./`, as a bare path is one of an import (go help packages); and no files, as one that
-    # is named alone is compiled without those beside it.
+    # With `./`, because a bare path is an import path (go help packages); folders, because a single
+    # named file is compiled without its neighbours.
     folders = sorted({f"./{path.rpartition('/')[0]}".rstrip("/") for path in paths})
     return f"go test -v {' '.join(map(shlex.quote, folders))}"

@@ -1,4 +1,4 @@
-"""The tests in a source: their names, their code, and whether they assert anything.
+"""Find the tests in a source file: names, code, and whether they assert anything.
 
 Python is read by `ast`; JavaScript, TypeScript, Go and Rust by their tree-sitter trees.
 """
@@ -23,7 +23,7 @@ _ASSERTS = regex(
     r"(?:\A|[._])(?:assert|expect|verify|should|raises|warns|fail|approx|check)|\A(?:assert|raises)",
     re.IGNORECASE,
 )
-"""Names of functions that assert."""
+"""Names of assertion functions."""
 _CALLED = {"call_expression": "function", "macro_invocation": "macro"}
 """Kinds of nodes that may assert, with the field of their name."""
 _IS_ASSERTION = {
@@ -38,10 +38,10 @@ _IS_ASSERTION = {
 }
 _SCRIPT_TEST = regex(r"(?:it|test|specify|xit|fit)(?:\.\w+)*(?:\(.*)?", re.DOTALL)
 _SCRIPT_GROUP = regex(r"[xf]?(?:describe|suite|context)(?:\.\w+)*(?:\(.*)?", re.DOTALL)
-# What follows the word begins with no small letter (go help testfunc).
+# The word must not be followed by a lower-case letter (go help testfunc).
 _GO_TEST = regex(r"(?:Test|Benchmark|Fuzz|Example)(?![a-z])\w*")
 _RUNS_ALL = regex(r"\*\s*(?:\w+\.)?M\b")
-"""The parameter of `TestMain`: it runs the tests, and is none."""
+"""Parameter of `TestMain`: it runs the tests but is none itself."""
 _RUST_TEST = regex(r"#\[(?:\w+::)*(?:test|rstest|test_case|proptest)\b")
 _RUST_PANICS = regex(r"#\[should_panic")
 _PRINTED = regex(r"//[ \t]*(?i:(?:unordered )?output):")
@@ -186,7 +186,7 @@ def _walk(node: Node, kinds: Iterable[str]) -> Iterator[Node]:
 
 
 def _code(node: Node) -> str:
-    """The tokens of a node but comments, one space between."""
+    """Return the tokens of a node without comments, separated by spaces."""
     tokens: list[str] = []
     waiting = [node]
     while waiting:

@@ -1,1 +1,1 @@
-"""The Model Context Protocol: an assistant asks how the plan stands, and has it built."""
+"""The Model Context Protocol server: assistants read the plan's status and start builds."""

@@ -1,4 +1,4 @@
-"""The Model Context Protocol over standard input and output, a JSON-RPC message a line.
+"""The Model Context Protocol over standard input and output, one JSON-RPC message a line.
 
 Both of its forms: the handshake (revisions up to 2025-11-25) and requests that each carry their
 own revision (2026-07-28, `server/discover`). Written by hand, for six methods: the SDK takes two
@@ -38,7 +38,7 @@ else:
 Answering: TypeAlias = "Callable[[Mapping[str, object]], dict[str, object]]"
 _HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 _REVISIONS = ("2026-07-28",)
-"""Those without a handshake: each request names its own."""
+"""Revisions without a handshake: each request names its own."""
 _META = "io.modelcontextprotocol/"
 _NAMED = {"name": "runner", "title": "runner: build and prove a plan", "version": __version__}
 _CAPABILITIES: dict[str, object] = {"tools": {"listChanged": False}}
@@ -49,7 +49,7 @@ _INSTRUCTIONS = (
     " terminal can answer a review: tell them that one is pending, and do not work around it."
 )
 _LONGEST_LINE = 4 << 20
-"""Bytes of one message; a longer one is refused, and read over."""
+"""Bytes of one message; a longer one is rejected and skipped."""
 _AT_ONCE = 8
 _PARSE, _REQUEST, _METHOD, _PARAMS, _INTERNAL, _REVISION = (
     -32700,
@@ -60,11 +60,11 @@ _PARSE, _REQUEST, _METHOD, _PARAMS, _INTERNAL, _REVISION = (
     -32022,
 )
 MOST_BYTES = 1 << 20
-"""Bytes of one answer: more is no help to whoever reads it, and is refused with how to ask less."""
+"""Bytes of one answer: a longer one is rejected, with a hint how to narrow the request."""
 _LONGEST_OUTPUT = 8_000
 """Bytes of a run's output besides its summary."""
 _BEGINS_WITHIN = 60.0
-"""Seconds that a run has to begin in, or to say why it does not."""
+"""Seconds for a run to start or to report why it does not."""
 _LOOK = 0.25
 _WAITED = 60
 
@@ -105,7 +105,7 @@ class Server:
             return
         id_, method = message.get("id"), message.get("method")
         if not isinstance(method, str):
-            # Else it is an answer, and nobody answers those (JSON-RPC 2.0, Response object).
+            # Otherwise it is a response, which gets no reply (JSON-RPC 2.0, Response object).
             if "result" not in message and "error" not in message:
                 self._say(_error(_id(id_), RpcError(_REQUEST, "a message needs a method")))
             return
@@ -119,7 +119,7 @@ class Server:
             self._say(_error(_id(id_), error))
 
     def _notice(self, method: str, params: object) -> None:
-        """A notification; only that a call is cancelled means anything to us."""
+        """Handle a notification; only the cancellation of a call has an effect."""
         if method == "notifications/cancelled" and isinstance(params, dict):
             call = self._calls.get(_key(params.get("requestId")))
             if call is not None:
@@ -170,7 +170,7 @@ class Server:
             self._say(_result(id_, carried.result(), modern=modern))
 
     def notify(self, method: str, params: Mapping[str, object]) -> None:
-        """Say something that nobody asked for."""
+        """Send a notification to the client."""
         self._say({"jsonrpc": "2.0", "method": method, "params": dict(params)})
 
     def _say(self, message: Mapping[str, object]) -> None:
@@ -196,7 +196,7 @@ class _Progress:
 
 
 def _lines(given: BinaryIO) -> Iterator[bytes | None]:
-    """One message after the other; None for one that is too long, which is read over."""
+    """Yield the messages; None for one that is too long."""
     while line := given.readline(_LONGEST_LINE + 1):
         if len(line) <= _LONGEST_LINE:
             if line.strip():
@@ -220,12 +220,12 @@ def _read(line: bytes | None) -> dict[str, object]:
 
 
 def _id(value: object) -> str | int | None:
-    """An id as the protocol knows it, or None."""
+    """Return a valid JSON-RPC ID, or None."""
     return value if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
 def _key(id_: object) -> str:
-    """What tells an id `1` from an id `"1"`."""
+    """Return a key that distinguishes the id `1` from the id `"1"`."""
     return repr(id_)
 
 
@@ -243,7 +243,7 @@ def _result(id_: object, result: dict[str, object], *, modern: bool) -> dict[str
 
 
 def _names_revision(params: Mapping[str, object]) -> bool:
-    """Whether a request carries its own revision. Raises RpcError for one that we do not speak."""
+    """Return whether a request names its protocol revision. Raises RpcError if unsupported."""
     meta = params.get("_meta")
     asked = meta.get(f"{_META}protocolVersion") if isinstance(meta, dict) else None
     if asked is not None and asked not in _REVISIONS:
@@ -280,7 +280,7 @@ def _discover(_: Mapping[str, object]) -> dict[str, object]:
 
 
 _KEPT: dict[str, object] = {"ttlMs": 3_600_000, "cacheScope": "public"}
-"""How long an answer holds that is the same for everybody."""
+"""Cache lifetime of an answer that is the same for all clients."""
 
 
 def _list_tools(params: Mapping[str, object]) -> dict[str, object]:
@@ -297,7 +297,7 @@ def _pong(_: Mapping[str, object]) -> dict[str, object]:
 _BOTH: dict[str, Answering] = {"ping": _pong, "tools/list": _list_tools}
 _SHAKEN: dict[str, Answering] = {"initialize": _initialize, **_BOTH}
 _DISCOVERED: dict[str, Answering] = {"server/discover": _discover, **_BOTH}
-"""What is answered at once, by the form a request has."""
+"""Immediate answers, by request method."""
 
 
 def _tool_result(answer: CallResult) -> dict[str, object]:
@@ -316,7 +316,7 @@ def _failed(text: str) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What a call came to: a document, or words; `failed` where it answers nothing."""
+    """The result of a call: a document or text; `failed` where it answers nothing."""
 
     document: dict[str, object] | None
     text: str
@@ -329,9 +329,9 @@ class Call:
 
     tool: ServedTool
     arguments: object
-    """As the client gave them: whether they are the tool's is looked at when it is carried out."""
+    """Arguments from the client: validated when the tool runs."""
     tell: Callable[[str], None] = lambda _: None
-    """Hears how a wait goes on."""
+    """Receives progress messages of a wait."""
     cancelled: threading.Event = field(default_factory=threading.Event)
 
 
@@ -346,7 +346,7 @@ class Caller:
         self._lock = threading.Lock()
 
     def carry_out(self, call: Call) -> CallResult:
-        """The answer. Raises InputError where the arguments are not the tool's."""
+        """Carry out a call and return its result. Raises InputError for invalid arguments."""
         arguments = call.tool.check(call.arguments)
         if call.tool.name == "wait":
             return self._wait(call, arguments)
@@ -356,22 +356,22 @@ class Caller:
         return self._ask(words, call.cancelled)
 
     def _ask(self, words: list[str], cancelled: threading.Event) -> CallResult:
-        """What a command says that only reads."""
+        """Run a read-only command and return its output."""
         command = OwnCommand(words, self._folder, self._environ)
         try:
             while command.wait(_LOOK) is None:
                 if cancelled.is_set():
                     command.end()
                     return CallResult(None, "cancelled", failed=True)
-            # One byte more than is taken tells that there is more.
+            # One byte over the limit shows that there is more.
             return _answer_of(*command.read(MOST_BYTES + 1))
         finally:
             command.forget()
 
     def _begin(self, words: list[str]) -> CallResult:
         """Begin a run that outlives us; what refuses to begin says so at once."""
-        # Until the run has its own lock: a second call waits here, and its run is then refused by
-        # that lock.
+        # Until the run holds its own lock: a second call waits here, and that lock then rejects its
+        # run.
         with self._lock:
             began = OwnCommand(words, self._folder, self._environ, stays=True)
             until = effects.monotonic() + _BEGINS_WITHIN
@@ -413,14 +413,14 @@ class Caller:
             return ended, code
 
     def _runs(self) -> bool:
-        """Whether a run goes on, or is beginning: the one we began, or anybody's."""
+        """Return whether a run is active or starting, from this server or elsewhere."""
         if self._lock.locked():
             return True
         ours = self._run is not None and self._run.wait(0) is None
         return ours or self._holder() is not None
 
     def _holder(self) -> Holder | None:
-        """The run that has the project's lock. Raises RunnerError where there is no project."""
+        """Return the holder of the project's run lock. Raises RunnerError without a project."""
         from runner.project import BUILD, Project
 
         project = Project.open(self._folder, self._environ, plan_needed=False)
@@ -445,7 +445,7 @@ def _parse(output: bytes) -> dict[str, object] | None:
 
 
 def _answer_of(output: bytes, errors: bytes) -> CallResult:
-    """A command's own document; where it printed none, why."""
+    """Return the JSON document that a command printed, or the reason for none."""
     if len(output) > MOST_BYTES:
         more = f"more than {MOST_BYTES >> 20} MB; ask for one status, one task or a smaller limit"
         return CallResult(None, f"the answer is {more}", failed=True)
@@ -464,7 +464,7 @@ class ServedTool(NamedTuple):
     fields: Mapping[str, Field]
     begins: tuple[str, ...]
     changes: bool
-    """Whether it has something built, rather than read."""
+    """Whether it builds something instead of only reading."""
 
     def document(self) -> dict[str, object]:
         """Return the tool as `tools/list` gives it."""

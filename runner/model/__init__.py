@@ -1,4 +1,4 @@
-"""The nouns of the house: frozen, without I/O, known to every room."""
+"""The nouns of the project: frozen values without I/O, used by every package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nouns as plain JSON values and back, by their annotations: the one codec of the house.
+"""Convert nouns to plain JSON values and back, by their annotations.
 
 Journal, snapshot, plan cache and the cluster's wire are written and read by it, each in the shape
 that it needs. It encodes; what people write is validated where it is read, by pydantic. Reading
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Read: TypeAlias = "Callable[[Any, tuple[bytes, ...]], Any]"
-    """From a JSON value and the bytes that came beside it."""
+    """From a JSON value and the bytes sent with it."""
     Write: TypeAlias = "Callable[[Any, list[bytes] | None], Any]"
 
 N = TypeVar("N")
@@ -37,10 +37,10 @@ class ShapeError(ValueError):
 
 
 class Shape(Enum):
-    """How a noun is written."""
+    """The encoding of a noun."""
 
     WHOLE = auto()
-    """A table of all its fields; reading refuses what is missing, unknown or of another type."""
+    """A table of all fields; missing, unknown or wrongly typed ones are rejected on reading."""
     SPARSE = auto()
     """A table without the fields that have their default; what is unknown is left out, so that
     old and new runners read each other."""
@@ -68,7 +68,7 @@ class Codec:
     # --- writing ----------------------------------------------------------------------
 
     def to_json(self, value: object, blobs: list[bytes] | None = None) -> Any:
-        """A value as plain JSON values; bytes are added to `blobs`, and are their numbers."""
+        """Convert a value to JSON values; bytes go to `blobs` and are replaced by numbers."""
         kind: Any = type(value)
         if kind in _AS_IT_IS:
             return value
@@ -78,7 +78,7 @@ class Codec:
         return write(value, blobs)
 
     def table(self, noun: object) -> dict[str, Any]:
-        """All fields of a noun by name, defaults too; what is within it has the codec's shape."""
+        """Return all fields of a dataclass or named tuple by name, with encoded values."""
         kind: Any = type(noun)
         names = names_of(kind) or ()
         values = noun if isinstance(noun, tuple) else (getattr(noun, name) for name in names)
@@ -125,7 +125,7 @@ class Codec:
 
         def row(noun: Any, blobs: list[bytes] | None) -> object:
             given, end = values(noun), len(names)
-            # one and the same first: to compare nouns takes long
+            # identity first: comparing objects is slow
             while end and (given[end - 1] is usual[end - 1] or given[end - 1] == usual[end - 1]):
                 end -= 1
             return [
@@ -138,20 +138,20 @@ class Codec:
     # --- reading ----------------------------------------------------------------------
 
     def read(self, kind: Callable[..., N], value: object, blobs: tuple[bytes, ...] = ()) -> N:
-        """A noun of this kind. Raises ShapeError."""
+        """Decode a dataclass of this kind. Raises ShapeError."""
         return self.reader(kind)(value, blobs)
 
     def reader(self, kind: Callable[..., N]) -> Callable[[object, tuple[bytes, ...]], N]:
-        """What reads nouns of this kind, for whoever reads many."""
+        """Return a function that reads values of this class, for callers that read many."""
         return cast("Callable[[object, tuple[bytes, ...]], N]", self._reader_of(kind))
 
     def read_fields(self, kind: Any, table: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of a noun's fields that a table holds. Raises ShapeError."""
+        """Decode the fields that a table contains. Raises ShapeError."""
         hints = self._hints.get(kind) or self._hints.setdefault(kind, self.hints(kind))
         return {name: self._reader_of(hints[name])(value, ()) for name, value in table.items()}
 
     def hints(self, kind: Any) -> dict[str, Any]:
-        """The types of a noun's fields."""
+        """Return the types of a dataclass's fields."""
         if self._named is None:
             self._named = self._vocabulary()
         own = vars(sys.modules[kind.__module__])
@@ -189,7 +189,7 @@ class Codec:
         return self._table_reader(hint)
 
     def _union_reader(self, inner: tuple[Any, ...]) -> Read:
-        """A noun or nothing; of several nouns in rows, the one with as many fields."""
+        """Return a reader for an optional type, or for types with different lengths."""
         if NoneType in inner:
             (only,) = (self._reader_of(one) for one in inner if one is not NoneType)
             return lambda value, blobs: None if value is None else only(value, blobs)
@@ -225,7 +225,7 @@ class Codec:
                 odd = value.keys() ^ needed if exact else needed - value.keys()
                 names = ", ".join(sorted(map(str, odd))[:3])
                 raise ShapeError(f"missing or unknown fields of {kind.__name__}: {names}")
-            # of plain text, as most is, no reader needs to be asked
+            # plain text, the most common case, needs no reader call
             given = {
                 name: one if item is _text and type(one) is str else item(one, blobs)
                 for name, item in readers.items()
@@ -250,7 +250,7 @@ class Codec:
         return read
 
     def _row_maker(self, kind: Any, hints: tuple[Any, ...]) -> Read:
-        """A row of this length as a noun: one expression, since ten thousand tasks pass by it.
+        """Compile a reader for rows of a fixed length, as one expression for speed.
 
         Like `namedtuple`, it is made from source; there is nothing in that but numbers.
         """
@@ -266,7 +266,7 @@ class Codec:
 
 
 def _kind_or_nothing(hint: Any) -> Any:
-    """The only type of `X | None`; None where it is no such union."""
+    """Return the only type of `X | None`; None for other types."""
     if get_origin(hint) not in (Union, UnionType):
         return None
     kinds = [one for one in get_args(hint) if one is not NoneType]
@@ -275,7 +275,7 @@ def _kind_or_nothing(hint: Any) -> Any:
 
 @cache
 def names_of(kind: Any) -> tuple[str, ...] | None:
-    """The fields that a noun is made of; None where it is no noun."""
+    """Return the field names of a dataclass or named tuple; None for other types."""
     if is_dataclass(kind):
         return tuple(one.name for one in fields(kind) if one.init)
     return cast("tuple[str, ...] | None", getattr(kind, "_fields", None))
@@ -283,7 +283,7 @@ def names_of(kind: Any) -> tuple[str, ...] | None:
 
 @cache
 def usual_values(kind: Any) -> dict[str, object]:
-    """The defaults of a noun's fields that have one."""
+    """Return the default values of a dataclass's fields."""
     if not is_dataclass(kind):
         return cast("dict[str, object]", kind._field_defaults)
     found = {one.name: one.default for one in fields(kind) if one.default is not MISSING}
@@ -295,7 +295,7 @@ def usual_values(kind: Any) -> dict[str, object]:
 
 @cache
 def _usual_row(kind: Any) -> tuple[object, ...]:
-    """The defaults in their order; what equals nothing where a field has none."""
+    """Return the default values in field order; a unique object for fields without one."""
     defaults = usual_values(kind)
     return tuple(defaults.get(name, object()) for name in names_of(kind) or ())
 
@@ -356,7 +356,7 @@ def _text(value: Any, _: object) -> str:
 
 
 def _whole(value: Any, _: object) -> int:
-    # By its very type: to isinstance a bool is an int.
+    # Exact type: isinstance counts a bool as an int.
     if type(value) is not int or abs(value) >= _LARGEST:
         raise ShapeError(f"{value!r} is not an integer")
     return value

@@ -1,4 +1,4 @@
-"""Many alike values by columns: what is the same for all of them stands once."""
+"""Store many similar values by column, so that repeated fields appear once."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 new_tuple = tuple.__new__
-"""A named tuple of all its values: `new_tuple(Kind, values)`, a third of what its call takes."""
+"""Makes a named tuple from all its values: `new_tuple(Kind, values)`, in a third of the time."""
 
 
 def write_once(column: Sequence[T]) -> Sequence[T]:
-    """A column as it is kept: one value where all are the same."""
+    """Return a column for storage, with one value if all are equal."""
     return column[:1] if column.count(column[0]) == len(column) else column
 
 
 def read_each(column: list[Any], count: int, most: int) -> list[Any]:
-    """The values of so many, at most `most`; raises ValueError where there are others."""
+    """Expand a column to `count` values. Raises ValueError if the number differs."""
     values = column * count if len(column) == 1 and count <= most else column
     if len(values) != count:
         raise ValueError(f"a column of {len(values)} values for {count}")

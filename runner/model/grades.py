@@ -1,4 +1,4 @@
-"""What DONE is worth: proven and by what, unproven, or waived by a person.
+"""The grade of a DONE task: proven and how, unproven, or waived by a person.
 
 Pure, from what the journal or a commit recorded: old records are graded by the same rules.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Grade(StrEnum):
-    """What a DONE is worth."""
+    """The grade of a DONE task."""
 
     PROVEN = "proven"
     UNPROVEN = "unproven"
@@ -30,14 +30,14 @@ NOTHING = "nothing proves it"
 STATIC_ALONE = "lint, types and builds alone prove nothing"
 CANNOT_FAIL = "nothing showed that its proof can fail"
 BY_HAND = "marked DONE by a person"
-"""Why a task is unproven, where nobody gave a reason."""
+"""Why a task is unproven if no reason was given."""
 
 DOCUMENTS = "only documents"
-"""Why a task is unproven whose files nothing could run."""
+"""Why a task whose files can't be executed is unproven."""
 STUB_UNKNOWN = "stub not measured"
-"""What a proof lacks where its contracts could not run on a tree whose changed functions raise."""
+"""Gap of a proof whose contracts could not run on a tree with raising stubs."""
 LINES_UNKNOWN = "lines not measured"
-"""What a proof lacks where no tool could tell which lines its tests ran."""
+"""Gap of a proof without a tool that reports which lines its tests ran."""
 
 _BY = tuple(ProvenBy)
 _NOTES = (f"{Grade.UNPROVEN}:", f"{Grade.WAIVED}:")
@@ -49,10 +49,10 @@ class Graded(NamedTuple):
 
     grade: Grade
     by: ProvenBy | None = None
-    """By what it is proven; of an unproven task what there is all the same (`static`)."""
+    """Kind of proof; for an unproven task the kind that exists anyway (`static`)."""
     why: str = ""
     gaps: tuple[str, ...] = ()
-    """What could not be measured of a task that is proven all the same."""
+    """What could not be measured for a task that is proven anyway."""
 
     @property
     def is_proven(self) -> bool:
@@ -75,12 +75,12 @@ class Graded(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What stands behind DONE in the plan: nothing where it is proven."""
+        """Note after DONE in the plan; empty if the task is proven."""
         return "" if self.is_proven else self.words
 
     @property
     def caveat(self) -> str:
-        """What a reader of DONE must know: its note, or `tests, lines not measured`."""
+        """Caveat on DONE: its note, or `tests, lines not measured`."""
         return self.note or (self._basis if self.gaps else "")
 
     @property
@@ -91,7 +91,7 @@ class Graded(NamedTuple):
 def grade_of(
     proofs: Iterable[Proof], *, none: str = "", waived: str = "", unverified: str = ""
 ) -> Graded:
-    """The grade of what these proofs say.
+    """Return the grade that follows from these proofs.
 
     `none`: why the plan says that nothing proves it. `waived`: a person's reason, valid for these
     bytes. `unverified`: why the proofs are not about these bytes (written by hand, merged).
@@ -107,25 +107,25 @@ def grade_of(
 
 
 def explain_unproven(by: ProvenBy | None) -> str:
-    """Why what there is proves nothing."""
+    """Return why the existing checks prove nothing."""
     if by is ProvenBy.PASSED:
         return CANNOT_FAIL
     return STATIC_ALONE if by else NOTHING
 
 
 def is_grade(note: str) -> bool:
-    """Whether a note behind DONE says what it is worth, rather than what a person wrote."""
+    """Return whether the note of a DONE task is a grade, not a person's note."""
     return note.startswith(_NOTES)
 
 
 def strongest(proofs: Iterable[Proof]) -> ProvenBy | None:
-    """By what these proofs show anything; None where they show nothing."""
+    """Return the strongest evidence among these proofs; None if there is none."""
     found = [by for by in map(proof_kind, proofs) if by is not None]
     return min(found, key=_BY.index, default=None)
 
 
 def find_gaps(proofs: Iterable[Proof]) -> tuple[str, ...]:
-    """What of these proofs could not be measured."""
+    """Return the parts of these proofs that could not be measured."""
     proofs = tuple(proofs)
     skipped = [one for one in proofs if one.verdict == "skipped" and not one.is_of_another_task]
     lines = any(one.kind == "coverage" for one in skipped)
@@ -143,7 +143,7 @@ def find_gaps(proofs: Iterable[Proof]) -> tuple[str, ...]:
 
 
 def weakest(grades: Sequence[Graded]) -> Graded:
-    """The grade of what rests on all of these alone, such as a milestone."""
+    """Return the lowest of these grades, for milestones; unproven if there are none."""
     return min(grades, key=_worth, default=Graded(Grade.UNPROVEN, None, NOTHING))
 
 
@@ -156,7 +156,7 @@ def _worth(graded: Graded) -> tuple[int, int]:
 
 
 def proof_kind(proof: Proof) -> ProvenBy | None:
-    """What one proof shows of the task; None for what failed, ran nothing, or is of another."""
+    """Return the evidence of one proof; None if it failed, ran nothing or is of another task."""
     if proof.verdict not in ("pass", "flaky"):
         return None
     if proof.by is not None:
@@ -165,7 +165,7 @@ def proof_kind(proof: Proof) -> ProvenBy | None:
         case "test":
             return _of_a_test(proof)
         case "contract" if not proof.id.startswith("contract:command"):
-            # no process takes no time: a schema was held against nothing
+            # no process takes zero time: the schema check ran nothing
             return ProvenBy.CONTRACT if proof.seconds else ProvenBy.STATIC
         case "contract" | "gate":
             return _of_a_command(proof)
@@ -173,7 +173,7 @@ def proof_kind(proof: Proof) -> ProvenBy | None:
 
 
 def would_show(kind: str, id_: str, command: str) -> ProvenBy | None:
-    """The most that a check could show which has not run yet: its tests may be counted."""
+    """Return the best grade that a check not run yet can prove."""
     match kind:
         case "test":
             static = _runs_static(command)
@@ -202,7 +202,7 @@ def _of_a_command(proof: Proof) -> ProvenBy:
 
 
 def _is_static_gate(name: str, command: str) -> bool:
-    """A gate by its name, too; one that does nothing at all shows no more than one that looks."""
+    """Return whether a gate only reads files, by its name or command, or does nothing."""
     is_idle = bool(command) and not _working_parts(command)
     return is_idle or _names_static(name) or _runs_static(command)
 
@@ -244,7 +244,7 @@ _STATIC_COMMAND = (
 )
 _BETWEEN = r"&&|\|\||;|\n|(?<![>&])&(?![>&])"
 _IDLE = r"(?:cd|export|set)\s|(?:true|:)(?=\s|\Z)"
-"""Parts of a shell line that prepare another, or do nothing."""
+"""Parts of a shell line that prepare for another part, or do nothing."""
 
 
 @lru_cache(maxsize=256)
@@ -253,14 +253,14 @@ def _names_static(name: str) -> bool:
 
 
 def is_static_tool(command: str) -> bool:
-    """Whether one command, without what starts it, is a program that only looks at files."""
+    """Return whether a command, without variables in front, is a static analysis tool."""
     without_variables = re.sub(r"\A(?:env\s+)?(?:[A-Za-z_]\w*=\S*\s+)*", "", command)
     return bool(re.match(_STATIC_COMMAND, without_variables))
 
 
 @lru_cache(maxsize=256)
 def _runs_static(command: str) -> bool:
-    """Whether every program of a shell line only looks at files, as far as its words say so.
+    """Return whether every program of a shell line only reads files.
 
     A shell is no part of this floor: what starts others is seen through where a check runs.
     """
@@ -280,7 +280,7 @@ _DOCUMENT = (
     r"|(?:README|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|CHANGELOG|CHANGES)[^/.]*)"
 )
 _NO_DOCUMENT = r"(?:.*/)?(?:(?:dev[-_])?(?:requirements|constraints)[^/]*|CMakeLists)\.txt"
-"""Text files that programs are built from."""
+"""Text files from which programs are built."""
 _CODE = (
     r".*\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|mts|cts|go|rs|java|kt|kts|rb|php|cs|c|h|cc|cpp|cxx|hpp|swift"
     r"|scala|ex|exs|sh|bash|sql|vue|svelte|lua|dart|zig|clj|hs|ml|r|jl|pl|pm)"
@@ -289,7 +289,7 @@ _CODE = (
 
 @lru_cache(maxsize=65536)
 def is_document(path: str) -> bool:
-    """Whether a path or glob names files that people read and nothing runs."""
+    """Return whether a path or glob names documents, which nothing runs."""
     return bool(
         re.fullmatch(_DOCUMENT, path, re.IGNORECASE)
         and not re.fullmatch(_NO_DOCUMENT, path, re.IGNORECASE)
@@ -298,12 +298,12 @@ def is_document(path: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def is_code(path: str) -> bool:
-    """Whether a path or glob names files of a programming language."""
+    """Return whether a path or glob names files in a programming language."""
     return bool(re.fullmatch(_CODE, path, re.IGNORECASE))
 
 
 def without_proof(reason: str, paths: Sequence[str]) -> str:
-    """Why nothing has to prove these files: the plan's reason, or that they are documents."""
+    """Return why these files need no proof: the plan's reason, or being documents; else empty."""
     if reason or not paths:
         return reason
     return DOCUMENTS if all(map(is_document, paths)) else ""

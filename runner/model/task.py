@@ -1,4 +1,4 @@
-"""A task of the plan, as its section says it."""
+"""A task of the plan, as its section defines it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from typing import Self
 
 PRIORITIES = ("critical", "high", "medium", "low", "lowest")
-"""What orders tasks that are ready, the most urgent first; P0 to P4 and 0 to 4 are the same."""
+"""Order of ready tasks, most urgent first; P0 to P4 and 0 to 4 are the same."""
 MILESTONE = "milestone"
-"""The Type of a task that only waits for others."""
+"""Type of a task that only waits for others."""
 _CHECK = "check"
-"""The implementer that does nothing."""
+"""Implementer that does nothing."""
 _ACCEPTANCE_ID = regex(
     r"(?P<mark>\*\*|`)?(?P<id>A\d+)(?(mark)(?:(?P=mark):|:(?P=mark))|:)\s+(?=\S)"
 )
-"""`A1: text`; the id may be bold or code."""
+"""`A1: text`; the ID may be bold or code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,10 @@ class GateSpec:
     command: str
     network: Network = Network.NO
     seconds: float = 0.0
-    """Hard timeout; 0 takes the default for its name."""
+    """Hard timeout; 0: the default for its name."""
     line: int = 0
     origin: str = ""
-    """The manifest that declares it, where nobody configured a gate (`pyproject.toml`)."""
+    """Manifest that declares it, if no gate was configured (`pyproject.toml`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What a task needs of its surroundings: kind is `root`, `secret` or `tool`."""
+    """A requirement of a task: kind is `root`, `secret` or `tool`."""
 
     kind: str
     name: str = ""
@@ -150,7 +150,7 @@ class Spec(bytes):
 
     @classmethod
     def of_bytes(cls, packed: bytes) -> Self:
-        """Of the 32 bytes of each of two SHA-256; raises ValueError for another number."""
+        """Create a Spec from two digests of 32 bytes. Raises ValueError for another size."""
         if len(packed) != _PACKED:
             raise ValueError(f"two digests have {_PACKED} bytes, not {len(packed)}")
         return bytes.__new__(cls, packed)
@@ -164,7 +164,7 @@ class Spec(bytes):
         """Do nothing: `__new__` has made the bytes."""
 
     def __getattr__(self, name: str) -> Digest:
-        """`what` or `proof`."""
+        """Return `what` or `proof`."""
         if name not in {"what", "proof"}:
             raise AttributeError(f"Spec has no {name}")
         if len(self) == _PACKED:
@@ -174,7 +174,7 @@ class Spec(bytes):
         return texts[: int(length)] if name == "what" else texts[int(length) :]
 
     def __getnewargs__(self) -> tuple[Digest, Digest]:  # type: ignore[override]  # of `__new__`
-        """What `copy` and `pickle` make it of again."""
+        """Return the arguments for `copy` and `pickle`."""
         return self.what, self.proof
 
     def __str__(self) -> str:
@@ -189,7 +189,7 @@ _SHA256, _PACKED = "sha256:", 64
 
 
 def _pack_digests(what: Digest, proof: Digest) -> bytes:
-    """Both as 64 bytes; as longer ones where they are anything else than two SHA-256."""
+    """Pack two SHA-256 digests into 64 bytes; other texts become longer."""
     digits = what.removeprefix(_SHA256) + proof.removeprefix(_SHA256)
     try:
         packed = bytes.fromhex(digits)
@@ -208,7 +208,7 @@ class LiteralPath(str):
     __slots__ = ()
 
     def removeprefix(self, prefix: str, /) -> LiteralPath:
-        """Without the prefix, and still literal."""
+        """Return the path without the prefix, still literal."""
         return LiteralPath(str.removeprefix(self, prefix))
 
 
@@ -241,19 +241,19 @@ class Task:
     inputs: tuple[str, ...] = ()
     acceptance: tuple[str, ...] = ()
     changes_tests: tuple[str, ...] = ()
-    """Paths, ids or globs of tests whose expectations the task is meant to change."""
+    """Paths, IDs or globs of tests whose expectations the task may change."""
     test_contracts: tuple[TestContract, ...] = ()
     contracts: tuple[Contract, ...] = ()
     gates: tuple[GateSpec, ...] = ()
     coverage: float | None = None
-    """Percent; `None` takes the project's."""
+    """Percent; `None`: the project's."""
     implementer: str = ""
     command: str = ""
     red_first: bool | None = None
     uses: tuple[Resource, ...] = ()
     network: Network = Network.NO
     timeout: float | None = None
-    """Seconds a command of this task may run."""
+    """Timeout of a command of this task, in seconds."""
     keywords: tuple[str, ...] = ()
     stack: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
@@ -263,26 +263,26 @@ class Task:
     prose: str = ""
     blocks: tuple[Block, ...] = ()
     changes: tuple[str, ...] = ()
-    """Texts of the `> CHANGE-NNN` quotes in the section."""
+    """Text of the `> CHANGE-NNN` quotes in the section."""
     no_proof: str = ""
-    """Why nothing proves it, where the plan says `Proof: none — reason`."""
+    """Why it has no proof, if the plan says `Proof: none — reason`."""
     priority: int | None = None
-    """Rank among what is ready, from 0 (critical) to 4; None is 2, in the middle."""
+    """Rank among ready tasks, from 0 (critical) to 4; None is 2, in the middle."""
     source: str = ""
-    """`FILE:LINE` of where an imported task came from."""
+    """Origin of an imported task as `FILE:LINE`."""
     model: str = ""
-    """The model that its agent works with; empty takes the project's."""
+    """Model of its agent; empty: the project's."""
     no_contracts: str = ""
-    """Why it has no contracts, where the plan says `Contracts: none — reason`."""
+    """Why it has no contracts, if the plan says `Contracts: none — reason`."""
     literal: tuple[str, ...] = ()
     """Those of `outputs` and `inputs` that look like globs and are paths; they are kept there as
     `LiteralPath`, so that whoever asks for a glob learns that they are none."""
     held_out_files: tuple[HeldOutFile, ...] = ()
-    """Files of all held-out contracts of the task; the runner's store has their bytes."""
+    """Files of all its held-out contracts; the runner's store has their bytes."""
     test_author: str = ""
-    """The implementer that writes held-out tests before the task starts."""
+    """Implementer that writes held-out tests before the task starts."""
     assurance: str = ""
-    """The lowest grade with which its work lands unasked; empty takes the settings'."""
+    """Minimum grade to land without a question; empty: as in the settings."""
 
     def __post_init__(self) -> None:
         if self.literal:
@@ -291,7 +291,7 @@ class Task:
                 object.__setattr__(self, name, tuple(paths))  # frozen: only while it is made
 
     def __hash__(self) -> int:
-        """By its id: what is remembered of tasks is asked for many times of each."""
+        """Hash the id alone: caches look each task up many times."""
         return hash(self.id)
 
     @property
@@ -360,8 +360,8 @@ class PlannedTask(Protocol):
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """What it needs."""
+        """Dependencies of the task."""
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What it may write."""
+        """Files that the task may write."""

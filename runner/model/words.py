@@ -1,4 +1,4 @@
-"""Digests, and the closed lists of words: statuses, reasons, levels, severities."""
+"""Digests and enumerations: statuses, reasons, levels, severities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Digest: TypeAlias = str
 
 
 def digest_of(*pieces: bytes | memoryview) -> Digest:
-    """The digest under which bytes are named everywhere; of pieces, as if they were joined."""
+    """Return the SHA-256 digest of the concatenated pieces, as `sha256:…`."""
     made = hashlib.sha256()
     for piece in pieces:
         made.update(piece)
@@ -19,7 +19,7 @@ def digest_of(*pieces: bytes | memoryview) -> Digest:
 
 
 class Status(StrEnum):
-    """What TASK-GRAPH.md says of a task."""
+    """The status of a task in TASK-GRAPH.md."""
 
     PENDING = "PENDING"
     IN_PROGRESS = "IN-PROGRESS"
@@ -29,7 +29,7 @@ class Status(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a task is BLOCKED."""
+    """The reason why a task is BLOCKED."""
 
     CHECKS = "checks"
     STUCK = "stuck"
@@ -43,15 +43,15 @@ class Reason(StrEnum):
     HELD_OUT = "held-out"
     """Held-out files are missing, or their tests failed too often: a person decides."""
     PROOF = "proof"
-    """What it rests on would be no proof: nothing, too little, or a command that cannot fail."""
+    """Its proof would be none: nothing, too little, or a command that cannot fail."""
     TEST_AUTHOR = "test-author"
     """Its separate author has not written its held-out tests."""
     WISH = "wish"
-    """There is nothing in its section that could be done or checked."""
+    """Its separate author has not written its held-out tests."""
 
 
 class Level(StrEnum):
-    """How much of the system a test contract exercises."""
+    """The part of the system that a test contract exercises."""
 
     UNIT = "unit"
     INTEGRATION = "integration"
@@ -59,17 +59,17 @@ class Level(StrEnum):
 
 
 class Network(StrEnum):
-    """What a command may reach."""
+    """The network access of a command."""
 
     NO = "no"
     LOOPBACK = "loopback"
     REGISTRIES = "registries"
-    """Hosts that packages come from, by name, through a proxy of ours."""
+    """Hosts of package registries, by name, through the runner's proxy."""
     YES = "yes"
 
 
 class ReviewMode(StrEnum):
-    """Who approves a task's writes; later members are looser."""
+    """The reviewer of a task's writes; later members are looser."""
 
     PROMPT = "prompt"
     AUTO = "auto"
@@ -77,7 +77,7 @@ class ReviewMode(StrEnum):
 
 
 class BlockKind(StrEnum):
-    """What a fenced block of a task's section asks for."""
+    """The purpose of a fenced block in a task's section."""
 
     FILE = "file"
     PATCH = "patch"
@@ -86,7 +86,7 @@ class BlockKind(StrEnum):
 
 
 class Action(StrEnum):
-    """What a change does to a file."""
+    """The effect of a change on a file."""
 
     CREATE = "create"
     MODIFY = "modify"
@@ -94,11 +94,11 @@ class Action(StrEnum):
 
 
 class Severity(StrEnum):
-    """How bad a finding is; `ERROR` refuses, `QUESTION` waits for a person, the others inform."""
+    """The severity of a finding: `ERROR` refuses, `QUESTION` waits for a person, others inform."""
 
     ERROR = "error"
     QUESTION = "question"
-    """No failed check: a person says whether it is meant, for exactly these bytes."""
+    """Not a failed check: a person confirms whether exactly these bytes are intended."""
     WARNING = "warning"
     NOTE = "note"
 
@@ -112,28 +112,28 @@ class ProvenBy(StrEnum):
     """Counted tests, at least one of which passed."""
     CONTRACT = "contract"
     COMMAND = "command"
-    """An exit code alone."""
+    """Only an exit code."""
     PASSED = "passed"
-    """Tests or a command that passed, and nothing showed that they can fail."""
+    """Passed tests or a passed command, without evidence that they can fail."""
     STATIC = "static"
-    """Lint, types, compile: nothing of the work ran. It proves nothing by itself."""
+    """Lint, types, compile: the work itself did not run. Proves nothing alone."""
 
 
 WHAT_CHANGED = "what-changed"
-"""The check of what a change does besides its work: its notes are for whoever reviews it."""
+"""Check name for changes beyond the task's work: its notes are for the reviewer."""
 PROVES_NOTHING = frozenset({ProvenBy.PASSED, ProvenBy.STATIC})
-"""What leaves a task unproven."""
+"""Kinds that leave a task unproven."""
 COULD_NOT_RUN = "could not run here"
-"""The note of a gate whose program is missing, or whose tests could not be loaded."""
+"""Note of a gate whose program is missing, or whose tests could not be loaded."""
 NOT_VERIFIED_HERE = "not verified here"
-"""The note of a held-out contract whose files are not on this machine."""
+"""Note of a held-out contract whose files are not on this machine."""
 HELD_OUT = "held-out"
-"""The check of a question about held-out tests: its implementer hears nothing of it."""
+"""Check name of a question about held-out tests: hidden from the implementer."""
 HELD_OUT_MISSING = "held-out-files"
-"""The check of a finding that held-out tests could not run, since files are missing."""
+"""Check name of a finding that held-out tests could not run because files are missing."""
 HELD_OUT_FAILED = "held-out-failed"
-"""The check of a question about held-out tests that failed too often."""
+"""Check name of a question about held-out tests that failed too often."""
 ITEM_REVIEW = "item-review"
-"""The check of a question that a reader leaves open: no implementer can answer it."""
+"""Check name of a reviewer's open question: no implementer can answer it."""
 UNRUN = "gate-could-not-run"
-"""The check of a question about such a gate: it is asked of all tasks at once."""
+"""Check name of a question about such a gate: asked once for all tasks."""

@@ -1,4 +1,4 @@
-"""What comes of work on a task: changes, findings, proofs, and the outcome of an attempt."""
+"""The results of work on a task: changes, findings, proofs, and an attempt's outcome."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 class Failure(StrEnum):
-    """What kind of failure ended an attempt: what is done next depends on it alone."""
+    """The kind of failure that ended an attempt; the reaction depends on it alone."""
 
     TRANSIENT = "transient"
-    """A time-out, a rate limit, an overload, a connection: the same again, a little later."""
+    """Timeout, rate limit, overload, connection: retry unchanged, a little later."""
     DETERMINISTIC = "deterministic"
-    """Bad input, no right, a missing tool, policy: the same again would end the same."""
+    """Bad input, no permission, a missing tool, policy: a retry would end the same."""
     SEMANTIC = "semantic"
-    """An answer nobody can read, or work that a check refuses: again, with what failed."""
+    """An unreadable answer, or work that a check rejects: retry with the findings."""
     INFRASTRUCTURE = "infrastructure"
-    """The runner or a worker died: the journal says where to go on."""
+    """The runner or a worker died: the journal tells where to continue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an implementer used, as far as it tells; zero where it says nothing."""
+    """An implementer's reported usage; zero where it reports nothing."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -62,11 +62,11 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class TaskPlan:
-    """How an implementer means to build one task; nothing is written before it is approved."""
+    """An implementer's plan for one task; nothing is written before it is approved."""
 
     steps: tuple[str, ...]
     files: tuple[str, ...] = ()
-    """Paths it will create or modify: execution is held to them."""
+    """Paths it will create or modify; execution is limited to them."""
     context: tuple[str, ...] = ()
     """Paths it needs to read."""
     type: str = ""
@@ -77,12 +77,12 @@ class TaskPlan:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a task did to one file, as the tree says; `content` is None for a deletion."""
+    """A task's change of one file, from the tree; `content` is None for a deletion."""
 
     path: str
     action: Action
     mode: int
-    """Octal file mode as git records it: 0o100644 or 0o100755 (0 for a deletion)."""
+    """Octal file mode as in git: 0o100644 or 0o100755 (0 for a deletion)."""
     before: Digest | None
     after: Digest | None
     content: bytes | None = None
@@ -93,7 +93,7 @@ class Finding:
     """Something a check has to say, written so that an implementer can act on it."""
 
     check: str
-    """Which check speaks: `secret-scan`, `scope`, `compile`, `TC-002`, `gate:lint` …"""
+    """Name of the check: `secret-scan`, `scope`, `compile`, `TC-002`, `gate:lint` …"""
     message: str
     path: str = ""
     line: int = 0
@@ -101,7 +101,7 @@ class Finding:
     severity: Severity = Severity.ERROR
     hint: str = ""
     detail: str = ""
-    """Longer text, such as the tail of a command's output; already redacted."""
+    """Longer text, such as the end of a command's output; already redacted."""
 
     @property
     def refuses(self) -> bool:
@@ -115,7 +115,7 @@ class Finding:
 
 
 class ItemVerdict(StrEnum):
-    """What a test or a reader says of one acceptance item."""
+    """A test's or reviewer's verdict on one acceptance item."""
 
     MET = "met"
     NOT_MET = "not met"
@@ -123,26 +123,26 @@ class ItemVerdict(StrEnum):
 
 
 class Judge(StrEnum):
-    """What kind of judge a verdict is from."""
+    """The kind of judge behind a verdict."""
 
     TESTS = "held-out tests"
-    """Tests that are held out, or that a separate author wrote."""
+    """Held-out tests, or tests of a separate author."""
     REVIEWER = "reviewer"
     """An agent, a model, or the person's `review.command`."""
     PERSON = "person"
 
 
 class Doubt(StrEnum):
-    """Why a verdict is shown and does not count for the grade `independent`."""
+    """The reason why a verdict does not count for the grade `independent`."""
 
     NONE = ""
     CANNOT_FAIL = "not seen to fail"
-    """The contract passed on the base, and on the stubbed tree."""
+    """The contract passed on the base and on the stubbed tree."""
     NOT_ENCLOSED = "not enclosed"
     """The implementer ran without a sandbox, and could have read the tests."""
     ONCE_IN_GIT = "once in git"
     LANDED = "landed before"
-    """The tests are public since an earlier build of the task."""
+    """The tests have been public since an earlier build of the task."""
     WAIVED = "waived"
     """A person waived the contract for these bytes."""
     UNCHECKED = "evidence not checked"
@@ -155,19 +155,19 @@ class AcceptanceRow:
     """One verdict on one acceptance item."""
 
     item: str
-    """`A1`."""
+    """Item ID, such as `A1`."""
     verdict: ItemVerdict
     judge: Judge
     by: str = ""
-    """Who judged, such as `claude (opus-5)`; of tests their contract, `TC-003`."""
+    """Who judged, such as `claude (opus-5)`; for tests their contract, `TC-003`."""
     tests: tuple[str, ...] = ()
-    """Ids of tests; of held-out tests the contract's id alone may leave the proof."""
+    """Test IDs; for held-out tests only the contract's ID may leave the proof."""
     evidence: tuple[str, ...] = ()
-    """Places in the proposal: `src/booking.py:12`."""
+    """Locations in the proposal: `src/booking.py:12`."""
     sentence: str = ""
     doubt: Doubt = Doubt.NONE
     prompt: Digest = ""
-    """The digest of the prompt that the reviewer answered."""
+    """Digest of the prompt that the reviewer answered."""
 
     @property
     def counts(self) -> bool:
@@ -185,24 +185,24 @@ class AcceptanceRow:
 
 
 class Verdict(StrEnum):
-    """How one proof ended."""
+    """The result of one proof."""
 
     PASS = "pass"
     FAIL = "fail"
     FLAKY = "flaky"
     KNOWN = "known"
-    """It fails, and did so before the change too."""
+    """It fails, and also failed before the change."""
     SKIPPED = "skipped"
 
 
 UNREAD = "not run: "
-"""How the note of a gate begins that a change need not pass: it runs with the whole, at the end."""
+"""Note prefix of a gate that a change need not pass: it runs on the whole tree at the end."""
 WAITS_FOR_BATCH = f"{UNREAD}it runs once for all tasks that land together"
 """The note on a gate that runs on the merged tree of several tasks."""
 CUT_OFF = "interrupted"
-"""The note of a proof that was ended with the run, or with its task: it says nothing."""
+"""Note of a proof that was ended with the run or its task: it has no result."""
 STANDS = "stands from "
-"""How the note of a proof begins that did not run again."""
+"""Note prefix of a proof that was reused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class Proof:
     """One command of a task's proof, as the runner saw it end."""
 
     id: str
-    """`TC-002`, `gate:lint`, `contract:schema` …"""
+    """Check ID: `TC-002`, `gate:lint`, `contract:schema` …"""
     kind: str
     """`test`, `gate`, `contract`, `coverage`, or `regression`: a test of another task."""
     command: str
@@ -220,11 +220,11 @@ class Proof:
     output: Digest
     level: Level | None = None
     counts: tuple[tuple[str, int], ...] = ()
-    """What the tool itself counted, such as `(("passed", 3), ("failed", 0))`."""
+    """Counts reported by the tool, such as `(("passed", 3), ("failed", 0))`."""
     log: str = ""
-    """Path of the kept output, relative to the repository."""
+    """Path of the stored output, relative to the repository."""
     note: str = ""
-    """What a person should know of a verdict that is no plain pass or fail."""
+    """Explanation of a verdict that is neither a plain pass nor fail."""
     base: str = ""
     """The commit it was proven on, where that is not what it landed on: nothing that it ran has
     changed between the two."""
@@ -232,9 +232,9 @@ class Proof:
     """What it shows, where that is not to be seen from the rest: tests that ran nothing of the
     task are a command to it."""
     row: AcceptanceRow | None = None
-    """What it says of one acceptance item, where its kind is `acceptance`."""
+    """Result for one acceptance item, if its kind is `acceptance`."""
     held_out: tuple[tuple[str, Digest], ...] = ()
-    """The held-out files that it ran with, by path and digest; none for a visible contract."""
+    """Held-out files of its run, by path and digest; empty for a visible contract."""
 
     @property
     def stands_from(self) -> str:
@@ -297,7 +297,7 @@ def with_rows(
 
 
 ACCEPTANCE = "acceptance"
-"""The kind of a proof that holds a row; its id is `acceptance:A1`."""
+"""Kind of a proof with a row; its ID is `acceptance:A1`."""
 _ENDINGS = {ItemVerdict.MET: Verdict.PASS, ItemVerdict.NOT_MET: Verdict.FAIL}
 
 
@@ -320,22 +320,22 @@ class Observed:
     """Lines of one file that one test of a task's test contracts ran."""
 
     contract: str
-    """`TC-002`."""
+    """Contract ID, such as `TC-002`."""
     test: str
-    """The test's own name where the tool tells it, else empty: then it is the whole contract."""
+    """Test name if the tool reports it; empty: the whole contract."""
     path: str
     digest: Digest
-    """The bytes of the file that ran."""
+    """Digest of the file that ran."""
     lines: str
-    """Line numbers as ranges, `1-5,9`; empty where only the file is known."""
+    """Line numbers as ranges, `1-5,9`; empty if only the file is known."""
 
 
 class Coverage(NamedTuple):
-    """How much of a task's own code its test contracts ran."""
+    """The share of a task's own code that its test contracts ran."""
 
     percent: float
     lines: int
-    """Executable lines of the task: files it created whole, of others the lines it changed."""
+    """Executable lines of the task: all of files it created, else only lines it changed."""
     threshold: float
     whole: float | None = None
     """Percent of all lines of the files the task touched, for comparison."""
@@ -360,55 +360,55 @@ class Decision:
 
 
 class Ending(StrEnum):
-    """How an attempt ended, before anything has landed."""
+    """The ending of an attempt, before anything has landed."""
 
     PASSED = "passed"
     FAILED = "failed"
     BLOCKED = "blocked"
     WAITS = "waits"
-    """It cannot go on before a person has reviewed its writes."""
+    """Cannot continue before a person has reviewed its writes."""
     INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What comes back over the worker's border from one attempt."""
+    """The result of one attempt, as a worker returns it."""
 
     task: str
     attempt: int
     ending: Ending
     base: str
-    """Commit the scratch tree was made from; empty before the first commit."""
+    """Commit on which the scratch tree is based; empty before the first commit."""
     tree: str
-    """Git tree of the proposal; the base's own tree when nothing changed."""
+    """Git tree of the proposal; the base's own tree if nothing changed."""
     changes: tuple[Change, ...] = ()
     findings: tuple[Finding, ...] = ()
     proofs: tuple[Proof, ...] = ()
     decisions: tuple[Decision, ...] = ()
     coverage: Coverage | None = None
     tools: tuple[tuple[str, str], ...] = ()
-    """Programs that proved it, with their versions."""
+    """Programs used in the proof, with their versions."""
     observed: tuple[Observed, ...] = ()
-    """What the task's tests ran, file by file: later changes are traced back by it."""
+    """What the task's tests ran, by file: used to trace later changes back to it."""
     tainted: frozenset[str] = frozenset()
-    """Paths that path rules, scope or the secret scan refused: they are kept nowhere."""
+    """Paths that path rules, scope or the secret scan rejected: they are not stored."""
     reason: Reason | None = None
     seconds: float = 0.0
     summary: str = ""
-    """The implementer's own summary; shown, never believed."""
+    """The implementer's own summary; shown, never trusted."""
     usage: Usage = Usage()
     failure: Failure | None = None
-    """The kind of failure, where something else than a check ended the attempt."""
+    """Kind of failure, if the attempt was not ended by a check."""
     retry_after: float = 0.0
-    """Seconds that a provider asked to wait before the next attempt; 0 where it asked nothing."""
+    """Seconds that a provider asked to wait before the next attempt; 0 if it did not."""
     plan: TaskPlan | None = None
-    """What an attempt in plan mode came to."""
+    """Result of an attempt in plan mode."""
     enclosed: bool = False
-    """Whether its implementer was seen to be kept from held-out files before it started."""
+    """Whether its implementer was verifiably denied held-out files before it started."""
 
     @property
     def questions(self) -> tuple[Finding, ...]:
-        """What only a person can answer, where nothing else keeps the work from landing."""
+        """Questions for a person, if nothing else prevents the work from landing."""
         refusals = tuple(finding for finding in self.findings if finding.refuses)
         return refusals if all(finding.asks for finding in refusals) else ()
 

@@ -1,1 +1,1 @@
-"""The table of operations: what the product can do, and what each surface makes of it."""
+"""The table of operations, from which every user interface is built."""

@@ -1,4 +1,4 @@
-"""Operations by which a person answers, asks for changes and goes back."""
+"""Operations for a person's answers: approve, request changes, undo."""
 
 from __future__ import annotations
 

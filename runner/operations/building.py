@@ -1,4 +1,4 @@
-"""Operations that build, and what a project begins with and leaves behind."""
+"""Operations that build, start a project or clean up after runs."""
 
 from __future__ import annotations
 

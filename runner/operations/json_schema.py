@@ -1,4 +1,4 @@
-"""The input of an operation outside the command line: its JSON schema, and what fits it."""
+"""The JSON schema of an operation's input outside of the command line, and its validation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _TYPES: dict[type, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 _ID = "ID"
-"""The metavar of a task's id."""
+"""Metavar of a task ID."""
 
 
 class InputError(Exception):

@@ -1,4 +1,4 @@
-"""Operations on the plan: check, draw, import, draft, decide."""
+"""Operations on the plan: validate, draw, import, draft, decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations that other programs speak with: a browser, an editor, an assistant, an agent."""
+"""Operations for other programs: browsers, editors, assistants, agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations that prove again and declare finished."""
+"""Operations that prove again and ship."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Operations without a command: what only the page, its API and assistants ask for."""
+"""Operations without a command, for the page, its API and assistants."""
 
 from __future__ import annotations
 
 from runner.operations.row import Api, Field, Operation, Tool
 
 LONGEST_WAIT = 600
-"""Seconds that one call of `wait` may take."""
+"""Maximum seconds of one `wait` call."""
 LIMIT = Field("limit", "the maximum number of records", kind=int, least=1, most=1000)
 NUMBER = Field("after", "only records after this number", kind=int, least=0)
 _PLACE = Field("after", "only records after these places: JOURNAL:SEQ, comma-separated")

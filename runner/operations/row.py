@@ -1,4 +1,4 @@
-"""The rows of the table: an operation, its fields, its route in the API and its tool over MCP."""
+"""The row type of the table: an operation with its fields, API route and MCP tool."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Field(NamedTuple):
     name: str
     help: str
     flags: tuple[str, ...] = ()
-    """How it is typed on a command line; none for a word that stands by its place."""
+    """Command line flags; empty for a positional argument."""
     kind: type[str | int | float | bool] = str
     metavar: str = ""
     choices: tuple[str, ...] = ()
@@ -24,11 +24,11 @@ class Field(NamedTuple):
     line that follows `--`."""
     needed: bool = False
     const: str = ""
-    """What an option without its value, or a flag that sets the value of `name`, stands for."""
+    """Value of an option without argument, or of a flag that sets `name`."""
     group: str = ""
-    """The heading that help shows it under."""
+    """Heading in the help output."""
     either: str = ""
-    """Of the fields with the same name here only one may be given."""
+    """Only one field with the same name here may be given."""
     least: int | None = None
     most: int | None = None
     shown: bool = True
@@ -45,9 +45,9 @@ class Tool(NamedTuple):
     name: str
     description: str
     fields: tuple[str | Field, ...] = ()
-    """Names of the operation's fields, `NEW=OLD` where the tool renames one; `!` if required."""
+    """Names of the operation's fields, `NEW=OLD` if the tool renames one; `!` if required."""
     words: tuple[str, ...] = ()
-    """How the command line begins; by default the operation's name."""
+    """First words of the command line; by default the operation's name."""
     effects: str = READS
 
 
@@ -56,11 +56,11 @@ class Api(NamedTuple):
 
     name: str
     route: str
-    """Method and path."""
+    """HTTP method and path."""
     fields: tuple[str | Field, ...] = ()
-    """Query or body, as in `Tool`."""
+    """Query or body fields, as in `Tool`."""
     summary: str = ""
-    """Where it differs from the operation's own."""
+    """Summary, if it differs from the operation's own."""
     streams: bool = False
 
 
@@ -68,7 +68,7 @@ class Operation(NamedTuple):
     """One thing that a person or program can ask for."""
 
     name: str
-    """The words that are typed: `status`, `pipeline secrets list`."""
+    """Command words: `status`, `pipeline secrets list`."""
     summary: str
     does: str = ""
     """Reference to what carries it out: `module:function`, below `runner.commands` for the core.
@@ -77,15 +77,15 @@ class Operation(NamedTuple):
     """
     fields: tuple[Field, ...] = ()
     output: str = ""
-    """The kind of the JSON document that it prints."""
+    """Kind of the JSON document that it prints."""
     effects: str = READS
     role: str = "viewer"
-    """The least role that may ask for it: viewer, reviewer, operator, admin."""
+    """Minimum role: viewer, reviewer, operator, admin."""
     examples: str = ""
     shown: bool = False
     """Whether plain `help` lists it."""
     listed: bool = True
-    """Whether anything but `help --all` lists it."""
+    """Whether it is listed outside of `help --all`."""
     api: tuple[Api, ...] = ()
     tools: tuple[Tool, ...] = ()
 
@@ -133,7 +133,7 @@ REVIEWS = ("prompt", "auto", "off")
 JOBS = option("--jobs", "N", "parallel commands (default: cores)", "-j", kind=int)
 TASK = word("id", "ID", "task ID, such as TASK-003 or 3")
 PROOF = (TRUST, SANDBOX, JOBS, JSON, PLAN)
-"""The fields of what proves again: trust, sandbox, jobs, form and plan."""
+"""Fields of operations that re-test: trust, sandbox, jobs, form and plan."""
 FORMS = (
     flag("--json", "one JSON document", either="form"),
     option(

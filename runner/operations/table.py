@@ -1,4 +1,4 @@
-"""The table of operations, and which operation a command line names."""
+"""The table of operations, and the lookup of a command line's operation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MODULES = {
     "team": "team",
     "remote": "wait builds events text save stop",
 }
-"""The modules of rows, and the first words of the operations in each."""
+"""Modules of rows, with the first words of the operations in each."""
 _MODULE_OF = {word: module for module, words in _MODULES.items() for word in words.split()}
 
 
@@ -72,13 +72,13 @@ TOP = (
     *("impact", "stats", "settings", "prune"),
     *("pipeline", "team", "serve"),
 )
-"""The names on top, in the order of help."""
+"""Top names, in the order of help."""
 FOR_PROGRAMS = ("lsp", "mcp", "hook")
-"""What programs start: `help --all` lists it, and nothing else."""
+"""Commands started by programs: only `help --all` lists them."""
 TOPICS = ("blocked", "exit")
-"""What `runner help` explains beside the commands."""
+"""Topics that `runner help` explains besides the commands."""
 SYNONYMS = {"build": "run", "resume": "run", "test": "verify"}
-"""Words of other tools, and the command that does it here."""
+"""Words of other tools, with the equivalent command here."""
 _PIPELINE = (
     *("secret-scan", "staged-write", "sast-scan", "write-log"),
     *("check-coverage", "commit-by-task", "parallel"),
@@ -88,7 +88,7 @@ STAYING: dict[str, tuple[str, ...]] = {
     **{name: (new,) for name, new in SYNONYMS.items()},
     **{name: ("pipeline", name) for name in _PIPELINE},
 }
-"""Other names of operations, for good."""
+"""Permanent aliases of operations."""
 OLD: dict[str, tuple[str, ...]] = {
     "list": ("status", "--list"),
     "next": ("status", "--next"),
@@ -105,7 +105,7 @@ OLD: dict[str, tuple[str, ...]] = {
     "events": ("log", "--events"),
     **{name: ("team", name) for name in _TEAM},
 }
-"""Names until 0.4, and what is typed in their place."""
+"""Names until 0.4, with their replacement."""
 _OF_TEAM = ("--team", "--build", "--store", "--deliver", "--doors", "--beside")
 """Options of the old `events` that only `team events` has."""
 
@@ -116,7 +116,7 @@ class NamedOperation(NamedTuple):
     operation: Operation
     rest: list[str]
     renamed: str = ""
-    """What to type now, where an old name was typed."""
+    """New name to type if an old one was used."""
 
 
 def find_operation(words: Sequence[str], environ: Mapping[str, str]) -> NamedOperation:

@@ -1,4 +1,4 @@
-"""`team …`: what machines and people share."""
+"""`team …`: resources that machines and people share."""
 
 from __future__ import annotations
 

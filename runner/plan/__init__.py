@@ -1,1 +1,1 @@
-"""What TASK-GRAPH.md and its kin say: values in, values out."""
+"""Read and edit TASK-GRAPH.md and related files: values in, values out."""

@@ -1,4 +1,4 @@
-"""Sort what is below a task's heading: fields, prose, quotes, commands, blocks to write or run."""
+"""Sort the content below a task's heading: fields, prose, quotes, commands, file blocks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _COMMANDS = frozenset(("command", "test_contracts"))
-"""Fields whose value may stand in a fence below them."""
+"""Fields whose value may be in a fence below them."""
 _COMMAND = regex(r"!(?P<kind>change|replay)(?:\s+(?P<text>.*))?$")
 _QUOTE = regex(r"^ {0,3}> ?")
 _CHANGE = regex(r"CHANGE-\d+")
@@ -42,7 +42,7 @@ class Body:
     fields: list[PlanField] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
     prose_texts: list[str] = field(default_factory=list)
-    """The prose without its fenced examples, whose white space counts."""
+    """Prose without its fenced examples, whose white space is significant."""
     examples: list[str] = field(default_factory=list)
     """Fenced blocks of the prose, byte for byte."""
     blocks: list[Block] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Body:
     directives: list[Directive] = field(default_factory=list)
     complaints: list[Complaint] = field(default_factory=list)
     holders: list[Node] = field(default_factory=list)
-    """The blocks that hold fields."""
+    """Blocks that contain fields."""
 
 
 def read_body(nodes: Sequence[Node], source: Source) -> Body:
@@ -94,7 +94,7 @@ def _take_node(node: Node, source: Source, *, at_top: bool, continues: bool) -> 
 
 
 def _holds_items(node: Node, field: PlanField, source: Source) -> bool:
-    """Whether a block has the items of the empty field above it: a list, or commands in a fence.
+    """Return whether a block has the items of the empty field before it: list or fence.
 
     A list below a field that is an item itself is the next of its neighbours.
     """
@@ -141,7 +141,7 @@ def _read_prose(body: Body, node: Node, source: Source) -> None:
 
 
 def _add_lines(body: Body, lines: Iterable[tuple[int, str]]) -> None:
-    """Lines of prose, the commands among them put aside."""
+    """Add lines of prose, with command lines stored separately."""
     kept: list[str] = []
     for number, line in lines:
         if match := _COMMAND.match(line.strip()):
@@ -154,7 +154,7 @@ def _add_lines(body: Body, lines: Iterable[tuple[int, str]]) -> None:
 
 
 def _read_quote(body: Body, node: Node, source: Source) -> None:
-    """A quote: the changes it records, or prose."""
+    """Read a quote: the changes that it records, or prose."""
     lines = [_QUOTE.sub("", source.lines[number]) for number in range(node.start, node.end)]
     first = next((at for at, line in enumerate(lines) if _CHANGE.match(line)), len(lines))
     if first:
@@ -189,13 +189,13 @@ _LABEL = regex(
     r"[*_`]*+\s*+(?:\((?:new|changed|edited|modified|created)\))?\s*+:?[*_]*+",
     re.IGNORECASE,
 )
-"""A line that is a path and little else."""
+"""A line with a path and little else."""
 _SHELLS = frozenset({"sh", "bash", "shell", "zsh"})
 _PATCHES = frozenset({"diff", "patch"})
 
 
 def fences(nodes: Iterable[Node]) -> Iterator[Node]:
-    """All fences, those in items of lists too, from top to bottom."""
+    """Yield all fences from top to bottom, including those in list items."""
     for node in nodes:
         if node.kind is Kind.FENCE:
             yield node
@@ -204,13 +204,13 @@ def fences(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def block_of(node: Node, source: Source) -> Block | Complaint | None:
-    """What a fence asks for; None when it is only an example."""
+    """Return the block of a fence or a complaint; None if it is only an example."""
     made = read_fence(node.info, node.text, node.start + source.first_line)
     return made if made is None or isinstance(made, Block) else _complaint(node, source, *made)
 
 
 def read_fence(info: str, text: str, line: int) -> Block | tuple[str, str] | None:
-    """The same by its parts; of one that is wrong why, and what to do instead.
+    """Parse a fence into a block; return message and hint if it is wrong, None if it is text.
 
     `file=PATH` (quoted when it holds blanks) writes a file, with `diff` patches one, with `delete`
     removes one; `sh run` runs its text.
@@ -236,7 +236,7 @@ def read_fence(info: str, text: str, line: int) -> Block | tuple[str, str] | Non
 def suggest_fence(
     node: Node, source: Source, label: str = "", outputs: Collection[str] = ()
 ) -> str:
-    """How a fence is to begin that names a path where nothing reads it; else empty.
+    """Return the correct opening of a fence whose path is not in a supported place; else empty.
 
     In its info string (`python src/a.py`, `python:src/a.py`, `title="src/a.py"`), alone in a
     comment on its first line, or alone in the `label`: the paragraph or heading above it. A bare
@@ -255,7 +255,7 @@ def suggest_fence(
 
 
 def suggest_by_info(info: str, mark: str = "```") -> str:
-    """The same of an info string alone."""
+    """Return a corrected fence line for an info string with a path; empty without one."""
     first, *rest = info.split() or [""]
     named = _NAMED.search(info) or _LANG_PATH.fullmatch(first)
     path = named["p"] if named else next((word for word in (*rest, first) if is_path(word)), "")
@@ -265,12 +265,12 @@ def suggest_by_info(info: str, mark: str = "```") -> str:
 
 
 def is_path(word: str) -> bool:
-    """Whether a word is written as a path."""
+    """Return whether a word looks like a path."""
     return bool(_PATH.fullmatch(word.strip("\"'()[]{}")))
 
 
 def _read(info: str) -> tuple[str | None, list[str]]:
-    """The path an info string names, and its other words."""
+    """Return the path in an info string and its other words."""
     file, words = None, []
     for match in _WORD.finditer(info):
         if match["word"]:

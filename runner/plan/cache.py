@@ -1,4 +1,4 @@
-"""Keep the parsed plan in the user's cache folder, so that a second look costs no parsing.
+"""Cache the parsed plan in the user's cache folder.
 
 `stretches.json` has plainly written sections, many at once by their very bytes; `outline.json` has
 the others. `plan.json` has the fields of all tasks, and both digests of each. The first line names
@@ -68,7 +68,7 @@ _OUTLINE = "outline.json"
 _STRETCHES = "stretches.json"
 _PLAN = "plan.json"
 _LEAST, _MOST = 8, 512
-"""Sections that a stretch has at least, since fewer are scanned as quickly, and at most."""
+"""Minimum sections of a stretch, since scanning fewer is as fast, and maximum."""
 _COLONS = 2
 _STATUSES = {str(status): status for status in Status}
 
@@ -76,7 +76,7 @@ _STATUSES = {str(status): status for status in Status}
 def load_outline(
     data: bytes, path: str, cache_folder: Path | None, prefixes: tuple[str, ...] = ()
 ) -> Outline:
-    """The plan in outline; sections the cache knows are not parsed, nor stretches of them scanned.
+    """Return the outline of a plan, parsing only sections that are not in the cache.
 
     `path` names the file and keeps the caches of several plans apart. Without a folder nothing is
     kept. A folder that cannot be written is not an error.
@@ -99,7 +99,7 @@ def load_outline(
 def iterate_tasks(
     data: bytes, path: str, cache_folder: Path | None, prefixes: tuple[str, ...] = ()
 ) -> Iterator[OutlineTask]:
-    """The tasks of another text of the plan, one by one, by all but their digests.
+    """Yield the tasks of another text of the plan, without their digests.
 
     The plain stretches that are kept stay those of the plan itself.
     """
@@ -115,7 +115,7 @@ def _walk_file(
     *,
     remember: bool = False,
 ) -> Iterator[Found]:
-    """The sections of a file by what is kept of it; at its end that is written where it differs."""
+    """Yield the sections of a file with the cache's help, and update the cache at the end."""
     stamp = _stamp(learner.path, learner.prefixes)
     with CacheFile(cache_folder, _OUTLINE, stamp) as file:
         known = decode_known_sections(file.values())
@@ -136,7 +136,7 @@ def _walk_file(
 def _walk(
     learner: _Learner, known: Sequence[KnownSection], kept: Stretches, *, remember: bool
 ) -> Iterator[Found]:
-    """The sections of a file: the plain ones are kept or scanned, the others known or parsed."""
+    """Yield the sections of a file: cached, scanned if plain, else parsed."""
     data, prefixes = learner.data, learner.prefixes
     offset, line, expected = body_start(data), 1, 0
     by_head: dict[int, list[int]] = {}
@@ -185,7 +185,7 @@ def _elsewhere(
     by_head: dict[int, list[int]],
     prefixes: tuple[str, ...],
 ) -> tuple[Found | None, int]:
-    # Bounded: a plan may have thousands of sections that begin with the same line.
+    # Limited: a plan may have thousands of sections with the same first line.
     for index in by_head.get(head_of(data, offset), ())[:8]:
         here = match_known(data, offset, line, known[index], prefixes)
         if here:
@@ -194,7 +194,7 @@ def _elsewhere(
 
 
 _FEW = 50
-"""Up to a fiftieth of the sections are read each by itself: of a large plan a run builds some."""
+"""Up to a fiftieth of the sections are read individually: a run builds few of a large plan."""
 
 
 class _Digests:
@@ -210,7 +210,7 @@ class _Digests:
         self._alone = 0
 
     def of(self, start: int) -> Spec:
-        """Those of the task whose status begins at a byte."""
+        """Return the digests of the task whose status starts at a byte."""
         if start not in self._by_start:
             self._alone += 1
             if self._alone > len(self.sections) // _FEW:
@@ -220,21 +220,21 @@ class _Digests:
         return self._by_start[start]
 
     def _find(self, start: int) -> Found:
-        """The section of the task whose status begins at a byte: the last that begins before."""
+        """Return the section that contains a byte: the last one that starts before it."""
         return self.sections[bisect(self.sections, start, key=lambda one: one.start) - 1]
 
     def _read(self) -> None:
-        """Take them from the rows of the whole sections, and keep them with the stretches."""
+        """Read the digests from the cached sections, and save them with the stretches."""
         data, learner = self._learner.data, self._learner
-        # Where stretches have theirs already, few are looked for: other rows are not asked for,
-        # so that the file stays as it is.
+        # If most sections have their tasks already, few are looked up: other rows are not
+        # requested, so that the file stays unchanged.
         asked = [one for one in self.sections if one.known is None and one.tasks]
         lacking = [one for one in asked if callable(one.tasks[0].digests)]
         whole = len(lacking) == len(asked)
         with self._plan as rows:
             for found in self.sections if whole else lacking:
                 digest = found.digest(data)
-                # Of all others the outline itself has both digests: their rows only stay.
+                # For all others the outline has both digests: their rows are only kept.
                 if found.known is not None or not found.tasks:
                     rows.take(digest, bool)
                     continue
@@ -260,9 +260,9 @@ class _Digests:
 def load_plan(
     data: bytes, path: str, cache_folder: Path | None, prefixes: tuple[str, ...] = ()
 ) -> Plan:
-    """The whole plan, as `read_plan` gives it; only sections that changed are parsed."""
+    """Load the full plan like `read_plan`, parsing only changed sections."""
     learner = _Learner(data, path, prefixes, remember=True)
-    # Each section's outline is let go as soon as the section is made of it.
+    # Each section's outline is released as soon as the section is made from it.
     found = _walk_file(learner, cache_folder, _no_digests)
     with CacheFile(cache_folder, _PLAN, _stamp(path, prefixes)) as rows:
         plan = document.plan_of(data, path, _sections(found, learner, rows))
@@ -271,7 +271,7 @@ def load_plan(
 
 
 def _no_digests(start: int) -> Spec:
-    """Nobody asks for them: of a whole plan's sections the rows say them, or their own text."""
+    """Raise AssertionError, since these digests are stored with their section."""
     raise AssertionError(f"the digests of the task at byte {start} are with its section")
 
 
@@ -302,14 +302,14 @@ class _Learner:
         self._ahead_at = -1
 
     def read(self, found: Found, *, keep: bool = False) -> Section:
-        """A section that was found: of a plain one the lines are enough."""
+        """Return a section, from its lines alone if it is plain."""
         plain = plain_sections.read_plain(self.data, found) if found.known is None else None
         if plain is None:
             return self.parse(found.start, found.first_line, keep=keep)
         return plain
 
     def parse(self, offset: int, line: int, *, keep: bool = False) -> Section:
-        """The section that begins at a byte; with `keep` it may be asked for once more."""
+        """Parse the section at a byte offset; `keep` stores it for a second call."""
         from runner.plan.sections import SectionReader, section_at
 
         known = self._parsed.pop(offset, None)
@@ -317,7 +317,7 @@ class _Learner:
             return known
         if self._reader is None:
             self._reader = SectionReader(self.path, self.prefixes, markdown.Cuts(self.data))
-        # the piece behind a section is read to know where it ends: it often begins the next one
+        # the piece after a section is parsed to find its end: it often starts the next one
         ahead = self._ahead if self._ahead_at == offset else None
         section, self._ahead = section_at(self.data, offset, line, self._reader, ahead)
         self._ahead_at = -1 if self._ahead is None else self._ahead.source.start
@@ -326,7 +326,7 @@ class _Learner:
         return section
 
     def learn(self, offset: int, line: int) -> KnownSection:
-        """The same, as it is remembered."""
+        """Return the section at a byte offset in the form for the cache."""
         return _make_known_section(self.data, self.parse(offset, line, keep=True))
 
 
@@ -381,7 +381,7 @@ def _make_known(task: Task, first_line: int, place: Cut | DigestStatus) -> Known
 
 
 def _stamp(path: str, prefixes: tuple[str, ...]) -> list[object]:
-    # Also these sources, in a tenth of a millisecond: a clone may read otherwise tomorrow.
+    # Includes these sources, in a tenth of a millisecond: another version may parse differently.
     try:
         with os.scandir(os.path.dirname(__file__)) as entries:  # noqa: PTH120 # no Path object for it
             newest = max(entry.stat().st_mtime_ns for entry in entries if entry.is_file())
@@ -395,7 +395,7 @@ _ROWS = Codec(Shape.ROW, lambda: {**vars(model), **vars(outline)})
 
 
 def decode_known_sections(rows: Iterable[object]) -> list[KnownSection]:
-    """Known sections from JSON values; none when they are not of this shape."""
+    """Decode known sections from JSON values; empty if they do not have this shape."""
     try:
         read = _ROWS.reader(KnownSection)
         return [read(row, ()) for row in rows]
@@ -404,7 +404,7 @@ def decode_known_sections(rows: Iterable[object]) -> list[KnownSection]:
 
 
 def decode_spec(row: Any) -> Spec | None:
-    """Both digests of the only task of a section; None for an odd row."""
+    """Decode both digests of a section's only task; return None for an invalid row."""
     try:
         (spec,) = row[0]
         return read_spec(spec)
@@ -425,7 +425,7 @@ class Stretches:
     ) -> None:
         self.digests = digests
         self.rows: list[tuple[str, bytes]] = []
-        """Those of this file, in its order, as they are to be kept."""
+        """Rows of this file, in order, as they will be stored."""
         self._data, self._view = data, memoryview(data)
         self._known = [row for row in rows if row[0].count(":") == _COLONS]
         self._by_head: dict[str, list[int]] = {}
@@ -440,7 +440,7 @@ class Stretches:
         return self.rows != self._known
 
     def take(self, offset: int, line: int) -> Sequence[Found]:
-        """The sections of a kept stretch that begins at a byte; none where there is none."""
+        """Return the sections of the cached stretch at a byte offset; empty without one."""
         for index in self._candidates(offset) if self._known else ():
             key, text = self._known[index]
             digest, _, size = key.split(":")
@@ -459,14 +459,14 @@ class Stretches:
         return ()
 
     def note(self, found: Found) -> None:
-        """A plain section that was scanned."""
+        """Add a plain section that was scanned."""
         pending = self._pending
         pending.append(found)
         if len(pending) == _MOST:
             self.part()
 
     def part(self) -> None:
-        """What stands behind is no plain section that is not kept yet."""
+        """Save the current stretch, since no further plain section follows directly."""
         pending = self._pending
         if len(pending) >= _LEAST:
             start, end = pending[0].start, pending[-1].end
@@ -487,7 +487,7 @@ class Stretches:
 
 
 def tell_digests(found: Found) -> Found:
-    """The same section, whose task says its digests itself."""
+    """Return the section with its task's digests computed."""
     if not found.tasks or isinstance(found.tasks[0].digests, str):
         return found
     task = found.tasks[0]
@@ -497,7 +497,7 @@ def tell_digests(found: Found) -> Found:
 
 
 def _encode(sections: Sequence[Found]) -> list[object]:
-    """The columns of sections; places count from the first byte of each."""
+    """Encode sections as columns with positions relative to each section."""
     _, starts, ends, _, lines, levels, titles, tasks = zip(*sections, strict=True)
     sizes = [end - start for start, end in zip(starts, ends, strict=True)]
     counts = list(map(len, tasks))
@@ -520,7 +520,7 @@ def _encode(sections: Sequence[Found]) -> list[object]:
 def _decode(
     columns: Sequence[Any], offset: int, line: int, digests: Callable[[int], Spec]
 ) -> Iterator[Found]:
-    """The sections of columns, the first at byte `offset` on `line`.
+    """Decode sections from columns; the first is at byte `offset` on `line`.
 
     Raises ValueError, TypeError, KeyError, IndexError or AttributeError for odd ones.
     """
@@ -542,7 +542,7 @@ def _decode(
 def _decode_tasks(
     columns: Sequence[Any], places: Sequence[tuple[int, int]], digests: Callable[[int], Spec]
 ) -> Iterator[OutlineTask]:
-    """The tasks of the sections that have one, by byte and line at which each of these begins."""
+    """Decode the tasks of sections; `places` are the sections' byte offsets and lines."""
     starts, firsts = zip(*places, strict=True)
     ids, titles, statuses, notes, kinds, needs, outputs, offsets, lengths, befores, afters, sums = (
         read_each(column, len(starts), _MOST) for column in columns
@@ -550,7 +550,7 @@ def _decode_tasks(
     begins = list(map(add, starts, offsets))
     spans = zip(begins, map(add, begins, lengths), befores, afters, strict=True)
     named = (map(sys.intern, ids), titles, firsts, map(_STATUSES.__getitem__, statuses))
-    # one text of an id, wherever the plan names it
+    # share one string for each ID in the plan
     waits = (tuple(map(sys.intern, some)) for some in needs)
     placed = (map(new_tuple, repeat(StatusSpan), spans), (one or digests for one in sums))
     lights = zip(*named, notes, kinds, waits, map(tuple, outputs), *placed, strict=True)

@@ -1,4 +1,4 @@
-"""A file of the plan's cache: rows in JSON, each by the digest of what it was made of.
+"""A file of the plan cache: JSON rows, keyed by the digest of their source.
 
 A plan of a hundred thousand sections has as many rows. They are read one by one as they are asked
 for, and written one by one: the whole of them is never in memory as values, nor a second time as
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _SUM = 9
-"""Characters of a row's sum, and the blank behind it."""
+"""Characters of a row's checksum and the blank after it."""
 
 
 class CacheFile:
@@ -48,13 +48,13 @@ class CacheFile:
         self._head = json.dumps(stamp).encode() + b"\n"
         self._file: BufferedReader | None = None
         self._here = self._at = 0
-        """Where the row begins that was read last, and the next one."""
+        """Offset of the row read last, and of the next one."""
         self._passed: dict[bytes, int] = {}
-        """Where rows stand that were read on the way to others."""
+        """Offsets of rows read on the way to others."""
         self._order = array("q")
-        """Where the rows that were found stand, in the order of asking; negated those of `_new`."""
+        """Offsets of the found rows, in request order; negative for those in `_new`."""
         self._new = bytearray(self._head)
-        """The lines that are new, behind the head: one piece, which is given back as a whole."""
+        """New lines after the head: one piece, returned as a whole."""
         self._differs = False
 
     def __enter__(self) -> Self:
@@ -74,7 +74,7 @@ class CacheFile:
             self._file.close()
 
     def take(self, key: str, read: Callable[[Any], T | None]) -> T | None:
-        """What `read` makes of the row of this key; None where there is none, or it is odd."""
+        """Return the result of `read` for the row of this key; None if it is missing or invalid."""
         if self._file is None:
             return None
         wanted = key.encode()
@@ -90,17 +90,17 @@ class CacheFile:
         return made
 
     def put(self, key: str, row: object) -> None:
-        """A row that is new, or stands for one that was odd."""
+        """Add a new row, or one that replaces an invalid row."""
         self._order.append(-len(self._new))
         self._new += _line(key, row)
 
     def values(self) -> Iterator[Any]:
-        """All rows in the order of the file; none of them is kept for that."""
+        """Yield all rows in file order without keeping them in memory."""
         while (found := self._next()) is not None:
             yield json.loads(found[1])
 
     def texts(self) -> Iterator[tuple[str, bytes]]:
-        """Keys and rows as they are written, in the order of the file."""
+        """Yield keys and rows as written, in file order."""
         while (found := self._next()) is not None:
             yield found[0].decode("ascii", "replace"), found[1]
 
@@ -151,7 +151,7 @@ class CacheFile:
         return None
 
     def _next(self) -> tuple[bytes, bytes] | None:
-        """Key and text of the next row; None at the end. Odd rows are passed over."""
+        """Return key and text of the next valid row; None at the end."""
         found = None
         while found is None and self._file is not None and (line := self._file.readline()):
             found = _whole(line)
@@ -160,7 +160,7 @@ class CacheFile:
         return found
 
     def _row_at(self, at: int) -> bytes | None:
-        """A row that was passed; the reading goes on where it was."""
+        """Return an earlier row without changing the read position."""
         found = _whole(self._line_at(at))
         if self._file is not None:
             self._file.seek(self._at)
@@ -181,7 +181,7 @@ class CacheFile:
 
 
 def _whole(line: bytes) -> tuple[bytes, bytes] | None:
-    """Key and row of a line whose sum fits."""
+    """Return key and row of a line whose checksum is valid; else None."""
     checksum, body = line[: _SUM - 1], line[_SUM:-1]
     if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(body):
         return None
@@ -189,7 +189,7 @@ def _whole(line: bytes) -> tuple[bytes, bytes] | None:
     return key, row
 
 
-# A plan may hold bytes that are no UTF-8: as lone surrogates they are written only as escapes.
+# A plan may contain non-UTF-8 bytes: lone surrogates can only be written as escapes.
 _to_text = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
 
 
@@ -206,12 +206,12 @@ _ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError)
 _OF_OUTLINE = frozenset(
     {"id", "title", "line", "spec", "status", "note", "type", "depends_on", "outputs"}
 )
-"""What the outline knows of a task, or a row says apart."""
+"""Fields from the outline, or stored separately in a row."""
 _ROWS = Codec(Shape.ROW, lambda: vars(model))
 
 
 def encode_section(section: Section) -> list[Any]:
-    """A section as JSON values; lines count from its first, statuses are left out."""
+    """Encode a section as JSON values with relative lines and without statuses."""
     first = section.first_line
     return [
         list(map(_write_spec, [task.spec for task in section.tasks])),
@@ -226,12 +226,12 @@ def _write_spec(spec: Spec) -> str | list[str]:
 
 
 def read_spec(row: Any) -> Spec:
-    """Both digests of a task, as a row has them; raises ValueError or TypeError for an odd one."""
+    """Decode both digests of a task from a row. Raises ValueError or TypeError."""
     return Spec.of_bytes(bytes.fromhex(row)) if isinstance(row, str) else Spec(*row)
 
 
 def _plain_task(task: Task, first: int) -> dict[str, object]:
-    """The fields of a task that differ from the default."""
+    """Return the fields of a task that differ from their defaults."""
     names, usual, values = _kept_fields()
     own = {
         name: value
@@ -256,7 +256,7 @@ def _move(row: dict[str, Any], by: int) -> None:
 
 @cache
 def _line_places() -> dict[str, int]:
-    """In the row of a part that knows its line, by the field that such parts stand in: where."""
+    """Return by field the index of the line number in a row of its parts."""
     kinds = {
         "test_contracts": TestContract,
         "contracts": Contract,
@@ -268,7 +268,7 @@ def _line_places() -> dict[str, int]:
 
 @cache
 def _kept_fields() -> tuple[tuple[str, ...], tuple[object, ...], Callable[[Task], Any]]:
-    """Names and defaults of the fields that a row may have, and what gives a task's own.
+    """Return names, defaults and a getter of the task fields that a row can contain.
 
     But for those that share a slot, which says itself what differs.
     """
@@ -278,7 +278,7 @@ def _kept_fields() -> tuple[tuple[str, ...], tuple[object, ...], Callable[[Task]
 
 
 def section_from(row: object, found: Found, path: str) -> Section | None:
-    """The section a row tells of, at the place where it was found; None for an odd row."""
+    """Decode a section from a row at its current place; return None for an invalid row."""
     try:
         return _section_from(row, found, path)
     except _ODD:
@@ -327,7 +327,7 @@ def _task_from(row: dict[str, Any], light: OutlineTask, spec: Spec, first: int) 
         status=light.status,
         note=light.note,
         type=light.type,
-        # One text for an id, wherever the plan names it: a long plan names each several times.
+        # Share one string for each ID: a long plan names each several times.
         depends_on=tuple(map(sys.intern, light.depends_on)),
         outputs=light.outputs,
         **values,

@@ -1,4 +1,4 @@
-"""Checks of the plan as a whole, before anything runs; all that is wrong comes together."""
+"""Check the plan as a whole before anything runs, and report every problem together."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WITH_CONTRACTS = {"api": "openapi", "data": "schema"}
 
 
 class CheckedPlan(NamedTuple):
-    """What every check looks at."""
+    """The input of every check."""
 
     tasks: Sequence[Task]
     by_id: dict[str, Task]
@@ -48,7 +48,7 @@ def check_plan(
     strict_contracts: bool = False,
     is_agent: Callable[[Task], bool] = lambda _: False,
 ) -> tuple[Problem, ...]:
-    """Everything wrong with the plan as a whole, errors and warnings, in the order of the file.
+    """Check the plan as a whole; return errors and warnings in file order.
 
     `found` says whether an executable is on PATH, `exists` whether a path is in the project. With
     `strict_contracts` a task that is proven by nothing is an error, else a warning. `is_agent` says
@@ -103,7 +103,7 @@ def _find_unknown_ids(plan: CheckedPlan) -> Iterator[Problem]:
 
 
 def _find_listed(plan: CheckedPlan) -> Iterator[Problem]:
-    """Tasks that stand in a list or table alone, and marks there that differ from a status."""
+    """Yield tasks that are only listed, and checkboxes that differ from the status."""
     for listed in find_listed(plan.places.text(), has_tasks=bool(plan.by_id)):
         id_, mark, task = listed.id, listed.mark, plan.by_id.get(listed.id)
         at = plan.places.at_line(listed.line, listed.written)
@@ -132,7 +132,7 @@ def _circles(plan: CheckedPlan) -> Iterator[Problem]:
 
 
 def _sorts(plan: CheckedPlan) -> bool:
-    """Whether every task comes to its turn (Kahn's algorithm; it spares importing networkx)."""
+    """Return whether the tasks have no cycle (Kahn's algorithm, without networkx)."""
     waiting = {task_id: len(plan.graph.dependencies(task_id)) for task_id in plan.graph.ids}
     ready = [task_id for task_id, count in waiting.items() if not count]
     for task_id in ready:
@@ -173,7 +173,7 @@ class _Before:
 
 
 def _find_shared_outputs(plan: CheckedPlan) -> Iterator[Problem]:
-    """Files that two tasks write without an order between them."""
+    """Yield files that two tasks write without a dependency between them."""
     claims = Claims(
         (task.id, path) for task in plan.by_id.values() for path in task.outputs if path != "any"
     )
@@ -195,7 +195,7 @@ def _find_shared_outputs(plan: CheckedPlan) -> Iterator[Problem]:
 
 
 def _one_file_elsewhere(plan: CheckedPlan) -> Iterator[Problem]:
-    """Output files that are two here and one on macOS and Windows."""
+    """Yield output files whose names differ here but are the same on macOS and Windows."""
     first: dict[str, str] = {}
     for task in sorted(plan.by_id.values(), key=lambda one: one.line):
         for path in task.outputs:
@@ -210,7 +210,7 @@ def _one_file_elsewhere(plan: CheckedPlan) -> Iterator[Problem]:
 
 
 def _bad_globs(plan: CheckedPlan) -> Iterator[Problem]:
-    """Globs that cannot be read, and name no file as they stand."""
+    """Yield globs that are invalid."""
     for task in plan.by_id.values():
         for key in ("outputs", "inputs"):
             for path in getattr(task, key):
@@ -220,7 +220,7 @@ def _bad_globs(plan: CheckedPlan) -> Iterator[Problem]:
 
 
 def _early_reads(plan: CheckedPlan, exists: Callable[[str], bool]) -> Iterator[Problem]:
-    """Inputs that a task writes which does not come before."""
+    """Yield inputs that are written by a task which does not come before."""
     claims = Claims((task.id, path) for task in plan.by_id.values() for path in task.outputs)
     before = _Before(plan.graph)
     for task in plan.by_id.values():
@@ -241,7 +241,7 @@ def _early_reads(plan: CheckedPlan, exists: Callable[[str], bool]) -> Iterator[P
 
 
 def _stray_blocks(plan: CheckedPlan) -> Iterator[Problem]:
-    """Blocks for files that the task may not write."""
+    """Yield blocks for files that the task may not write."""
     for task in plan.tasks:
         for block in task.blocks:
             if block.path and not task.writes_everything and not _in_outputs(block.path, task):
@@ -254,7 +254,7 @@ def _stray_blocks(plan: CheckedPlan) -> Iterator[Problem]:
 
 
 def _written_twice(plan: CheckedPlan) -> Iterator[Problem]:
-    """Whole files that two blocks of a task give: the later one would silently be the only one."""
+    """Yield files that two blocks of a task write whole, of which only the later would remain."""
     for task in plan.tasks:
         first: dict[str, int] = {}
         for block in task.blocks:
@@ -267,7 +267,7 @@ def _written_twice(plan: CheckedPlan) -> Iterator[Problem]:
 
 
 def _find_unused_commands(plan: CheckedPlan) -> Iterator[Problem]:
-    """A Command of a task that its blocks build: it would never run."""
+    """Yield a problem for each Command that never runs because its task has blocks."""
     for task in plan.tasks:
         if task.blocks and task.command and not task.implementer:
             yield plan.places.problem(
@@ -280,12 +280,12 @@ def _find_unused_commands(plan: CheckedPlan) -> Iterator[Problem]:
 _EXAMPLE = regex(
     r"^\s*>>> |`[^`\n]{0,99}\w\([^`\n]{0,99}\)(?:\s{0,9}(?:==|->)|`\s{0,9}(?:==|->|→|=>))"
 )
-"""What looks like an example: a doctest prompt, or a call and what it gives."""
+"""Text that looks like an example: a doctest prompt, or a call and its result."""
 _FENCED = regex(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
 
 
 def _find_loose_examples(plan: CheckedPlan) -> Iterator[Problem]:
-    """One note for all lines that show examples of Python where nothing runs them."""
+    """Yield one note on all Python examples that nothing runs."""
     loose = [
         task
         for task in plan.tasks
@@ -319,7 +319,7 @@ def _held_out(plan: CheckedPlan, is_agent: Callable[[Task], bool]) -> Iterator[P
 
 
 def _commands(plan: CheckedPlan, found: Callable[[str], bool]) -> Iterator[Problem]:
-    """Executables that are missing, and commands that cannot fail."""
+    """Yield missing executables and commands that cannot fail."""
     known: dict[str, bool] = {}
     for task in plan.tasks:
         for name, command, line in _lines(task):
@@ -339,7 +339,7 @@ def _commands(plan: CheckedPlan, found: Callable[[str], bool]) -> Iterator[Probl
 
 
 def _no_proofs(plan: CheckedPlan, task: Task) -> Iterator[Problem]:
-    """Commands that cannot fail: of a test contract a mistake, which blocks its task alone."""
+    """Yield a problem for each command that cannot fail; an error for a test contract."""
     for test in task.test_contracts:
         if why := no_proof_in(test):
             at = plan.places.at_line(test.line, why.by)
@@ -370,7 +370,7 @@ def _other_lines(task: Task) -> Iterator[tuple[str, str, int]]:
 
 
 def _shell_lines(plan: CheckedPlan, task: Task) -> Iterator[Problem]:
-    """Gates that join commands without saying so: they would be refused when they run."""
+    """Yield gates that join commands without `sh:`, which the run would reject."""
     for gate in task.gates:
         operator = "" if gate.command.startswith("sh:") else shell_operator(gate.command)
         if operator:
@@ -395,7 +395,7 @@ def _lines(task: Task) -> Iterator[tuple[str, str, int]]:
 
 
 def _find_unproven(plan: CheckedPlan, severity: Severity) -> Iterator[Problem]:
-    """Tasks that write code and test nothing, or an interface and check no contract."""
+    """Yield tasks that write code without tests, or an interface without contracts."""
     for task in plan.tasks:
         if task.no_proof:
             continue

@@ -1,4 +1,4 @@
-"""What a shell line says about itself: which programs it starts, whether it can fail."""
+"""Read a shell line: the programs that it starts, and whether it can fail."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ _SWALLOWED = regex(
 )
 _PIPE_FAILS = regex(r"\bset\s+-\w*o\s+pipefail\b")
 _NO_OPERATOR = regex(r"\\.|[<>]&[\w-]*|&>>?")
-"""An escaped letter, and redirections that are written with `&`."""
+"""An escaped letter, and redirections with `&`."""
 _CONTROL = regex(r"&&|\|\||;;|\|&|[;|&\n]")
 _ASSIGNMENT = regex(r"[A-Za-z_]\w*=")
 _PLAIN = regex(r"[A-Za-z0-9_.,:/=+@%-]+(?:[ \t]+[A-Za-z0-9_.,:/=+@%-]+)*")
-"""A line without quotes, operators and comments, as most are: its words stand between blanks."""
+"""A line without quotes, operators and comments, the usual case: words separated by blanks."""
 _LONGEST = 1 << 16
-"""Letters of a line that are taken apart: `shlex` takes the square of a word's."""
+"""Maximum characters of a parsed line: `shlex` needs quadratic time for a word."""
 _BETWEEN = frozenset({";", "&&", "||", "|", "&", "|&", ";;", "(", "\n"})
 
 
 def swallows_failure(command: str) -> str:
-    """The part of a command that turns failure into success, or skips what would fail.
+    """Return the part of a command that hides failures, such as `|| true`; else empty.
 
     Such as `|| true`, a pipe into `tee`, `--no-verify` or `SKIP=`; else empty.
     """
     for match in _SWALLOWED.finditer(command):
-        # A pipe ends as its last command does, unless pipefail is set (bash(1), Pipelines).
+        # A pipe's exit is that of its last command, unless pipefail is set (bash(1), Pipelines).
         if not (match[0].startswith("|") and match[0][1:2] != "|" and _PIPE_FAILS.search(command)):
             return match[0].strip()
     return ""
 
 
 def shell_operator(command: str) -> str:
-    """The first operator of a shell line that joins or hides commands, outside of quotes."""
+    """Return the first shell operator outside quotes; empty if there is none."""
     if _PLAIN.fullmatch(command):
         return ""
     if len(command) > _LONGEST:
@@ -70,7 +70,7 @@ def shell_operator(command: str) -> str:
 
 @lru_cache(maxsize=4096)  # an editor asks about every command after each keystroke
 def executables(command: str) -> tuple[str, ...]:
-    """The programs a shell line starts by name, as far as they can be seen without running it.
+    """Return the programs that a shell line starts by name, as far as static analysis can tell.
 
     Built-ins of the shell, paths and names made at run time are left out.
     """
@@ -91,7 +91,7 @@ def _executables(command: str) -> Iterator[str]:
 
 
 def _words_of(command: str) -> list[str]:
-    """The words and operators of a shell line; none behind an open quote, as the shell will say."""
+    """Return the words and operators of a shell line; empty if quotes are unbalanced."""
     if _PLAIN.fullmatch(command):
         return command.split()
     if len(command) > _LONGEST:

@@ -1,4 +1,4 @@
-"""What is wrong with a file a person wrote: where, and what to do about it."""
+"""A problem in a file that a person wrote: its place, and what to do about it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Problem:
     source_line: str = ""
     width: int = 1
     task: str = ""
-    """The one task that a mistake stops, when its turn comes; else nothing runs."""
+    """Only task that a mistake stops, at its turn; empty: nothing runs."""
 
     @property
     def is_error(self) -> bool:
@@ -41,7 +41,7 @@ class Problem:
 
 
 def render(problem: Problem) -> str:
-    """The problem as it is printed: place and message, the line with a caret, the hint."""
+    """Format a problem for output: place and message, source line with a caret, hint."""
     place = f"{display(problem.path)}:{problem.line}:{problem.column}"
     lines = [f"{place}: {problem.severity.value}: {display(problem.message)}"]
     if problem.source_line:
@@ -53,7 +53,7 @@ def render(problem: Problem) -> str:
 
 
 def refusal(mistakes: Sequence[Problem], outcome: str) -> RunnerError:
-    """What is raised where a plan cannot be used: all its mistakes together."""
+    """Return the error with all mistakes of a plan that cannot be used."""
     count = plural(len(mistakes), "mistake")
     text = "\n\n".join(render(problem) for problem in mistakes)
     return RunnerError(f"the plan has {count}; {outcome}", detail=text)

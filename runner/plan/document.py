@@ -1,4 +1,4 @@
-"""The plan a TASK-GRAPH.md holds, with all that is wrong in it.
+"""Parse a TASK-GRAPH.md into tasks and problems.
 
 Lists of work outside the tasks of a plan: nothing is made of their items.
 
@@ -44,7 +44,7 @@ _LONGEST = 80
 _WORDS = range(2, 13)
 _LABEL_WORDS = 3
 _SENTENCE = regex(r"[.!?:;,\u2026]$|[.!?;:]\s|\]\(|https?://")
-"""How a sentence looks, or a table of contents."""
+"""Signs of a sentence, or of a table of contents."""
 _WORK = regex(r"(?i)\b(?:tasks?|to-?do|to do|steps?|plan|work|backlog|next|later|remaining)\b")
 _CONDITIONS = regex(r"(?i)\b(?:accept\w*|criteri\w*|done|checklist)\b")
 _BEGIN, _MIDDLE, _END = b"<<<<<<< ", b"=======", b">>>>>>> "
@@ -53,7 +53,7 @@ _FENCE = regex(rb" {0,3}(`{3,}|~{3,})")
 
 _BACK = 2
 _COMPARED = 4096
-"""Bytes that are compared at once, to find where two texts part."""
+"""Bytes compared at once to find where two texts differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ class Plan:
     problems: tuple[Problem, ...]
     written_commands: tuple[PlanCommand, ...]
     spans: StatusSpans
-    """Where each task's status stands, in the order of `tasks`."""
+    """Position of each task's status, in the order of `tasks`."""
 
 
 def read_plan(data: bytes, path: str, *, prefixes: tuple[str, ...] = ()) -> Plan:
-    """The plan in the bytes of a TASK-GRAPH.md; `path` names it in messages.
+    """Parse the plan in the bytes of a TASK-GRAPH.md; `path` is for messages.
 
     Format: TASK-GRAPH.md in the project's FORMATS; Markdown as CommonMark 0.31 with GFM tables.
     """
@@ -78,7 +78,7 @@ def read_plan(data: bytes, path: str, *, prefixes: tuple[str, ...] = ()) -> Plan
 
 
 def plan_of(data: bytes, path: str, sections: Iterable[Section]) -> Plan:
-    """A plan put together from its sections."""
+    """Combine sections into a plan."""
     title = ""
     tasks: list[Task] = []
     spans = StatusSpans()
@@ -113,7 +113,7 @@ def plan_of(data: bytes, path: str, sections: Iterable[Section]) -> Plan:
 
 
 def with_literals(plan: Plan, is_file: Callable[[str], bool]) -> Plan:
-    """The plan, with every path that is such a file taken as it stands."""
+    """Return the plan with paths that exist as files taken literally."""
     tasks = tuple(_literal_task(task, is_file) for task in plan.tasks)
     same = all(new is old for new, old in zip(tasks, plan.tasks, strict=True))
     return plan if same else replace(plan, tasks=tasks)
@@ -127,7 +127,7 @@ def _literal_task(task: Task, is_file: Callable[[str], bool]) -> Task:
 
 
 def _encoding(data: bytes, path: str) -> tuple[Problem, ...]:
-    """A complaint about the first byte that is not UTF-8."""
+    """Return a problem for the first byte that is not UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -158,7 +158,7 @@ class UnwrittenTasks(NamedTuple):
     titles: tuple[str, ...]
     line: int
     text: str
-    """The line of the first item."""
+    """Line of the first item."""
 
 
 def find_unwritten(data: bytes, section: Section) -> Iterator[UnwrittenTasks]:
@@ -199,7 +199,7 @@ def name_unwritten(
 
 
 def _may_hold_work(node: Node, above: Node | None, first: Node, source: Source) -> bool:
-    """Whether a list has boxes, or is numbered, where a person lists work."""
+    """Return whether a list with checkboxes or numbers may be a list of tasks."""
     label = first.text if first.kind is Kind.HEADING and first.level > 1 else ""
     if above is not None and above.kind is Kind.PARAGRAPH and above.text.endswith(":"):
         label = above.text
@@ -217,7 +217,7 @@ def _has_box(item: ListItem, source: Source) -> bool:
 
 
 def _read_titles(node: Node, source: Source) -> Sequence[str]:
-    """The titles of the items that are not ticked; none where one of them may be prose."""
+    """Return the titles of unticked list items; empty if one of them may be prose."""
     read = [_ITEM.match(source.lines[item.start]) for item in node.items]
     open_ = [
         (item, plain(match["text"].strip()) if match else "")
@@ -229,7 +229,7 @@ def _read_titles(node: Node, source: Source) -> Sequence[str]:
 
 
 def _is_title(text: str, item: ListItem) -> bool:
-    """Whether the first line of an item is a short phrase: no sentence, field, link or id."""
+    """Return whether an item is a short phrase: no sentence, field, link or task ID."""
     first = next(iter(item.children), None)
     if first is None or first.kind is not Kind.PARAGRAPH or "\n" in first.text:
         return False
@@ -268,15 +268,15 @@ def find_conflicts(data: bytes, *, unmerged: bool = False) -> tuple[tuple[int, i
 def reread(
     data: bytes, path: str, prefixes: tuple[str, ...], old: bytes, sections: Sequence[Section]
 ) -> tuple[Section, ...]:
-    """All sections of `data`, when `sections` are those of `old` by the same path and prefixes."""
+    """Return all sections of `data`, reusing unchanged `sections` of the `old` bytes."""
     head = common_start(old, data)
     if head == len(old) == len(data):
         return tuple(sections)
-    # A byte order mark that comes or goes moves everything, and one lone CR changes what is a
-    # line for the whole file (`Cuts`).
+    # Adding or removing a byte order mark moves everything, and a single lone CR changes line
+    # splitting in the whole file (`Cuts`).
     if head < len(BOM) or not sections or _has_lone_cr(old) != _has_lone_cr(data):
         return tuple(read_sections(data, path, prefixes))
-    # Of `aa` made `aaa` the same bytes begin and end both: none may count twice.
+    # If `aa` becomes `aaa`, prefix and suffix overlap: no byte may count twice.
     tail = min(common_end(old, data), min(len(old), len(data)) - head)
     first = max(bisect_left([one.end for one in sections], head) - _BACK, 0)
     return (*sections[:first], *_read_changed(data, (path, prefixes), old, tail, sections[first:]))
@@ -289,7 +289,7 @@ def _read_changed(
     tail: int,
     sections: Sequence[Section],
 ) -> Iterator[Section]:
-    """The sections from the first one that may have changed; `tail`: bytes that are as before."""
+    """Yield the sections from the first changed one; the last `tail` bytes are unchanged."""
     grown = len(data) - len(old)
     known = {
         one.start + grown: at for at, one in enumerate(sections) if one.start > len(old) - tail
@@ -309,7 +309,7 @@ def _read_changed(
 
 
 def _move(section: Section, grown: int, lines: int) -> Section:
-    """A section of the same bytes at another place."""
+    """Return a section moved by bytes and lines."""
     if not grown and not lines:
         return section
     return Section(
@@ -346,7 +346,7 @@ def _has_lone_cr(data: bytes) -> bool:
 
 
 def common_start(one: bytes, other: bytes) -> int:
-    """How many bytes both begin with."""
+    """Return the number of equal bytes at the start."""
     at, most = 0, min(len(one), len(other))
     while at < most and one[at : at + _COMPARED] == other[at : at + _COMPARED]:
         at += _COMPARED
@@ -357,7 +357,7 @@ def common_start(one: bytes, other: bytes) -> int:
 
 
 def common_end(one: bytes, other: bytes) -> int:
-    """How many bytes both end with."""
+    """Return the number of equal bytes at the end."""
     at, most = 0, min(len(one), len(other))
     while at + _COMPARED <= most and (
         one[len(one) - at - _COMPARED : len(one) - at]

@@ -1,4 +1,4 @@
-"""Sections that somebody drafted, read as material: a closed list of fields, and nothing else.
+"""Parse drafted sections as untrusted input: only a fixed list of fields.
 
 What an answer may set of a task: title, prose, Depends on, Output files, Inputs, Acceptance, Test
 contracts, Type, Keywords, Priority, Source; the status is PENDING. Everything else is taken out
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from runner.plan.document import Plan
 
 NAME = "draft"
-"""How messages name the answer's block."""
+"""Name of the answer's block in messages."""
 MOST_TASKS = 60
 MOST_OUTPUTS = 20
 LONGEST = 1 << 18
-"""Characters of an answer that are read."""
+"""Maximum characters of an answer."""
 _FENCE = re.compile(
     r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)\n(.*?)^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL
 )
@@ -64,17 +64,17 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class DraftReading:
-    """What an answer holds."""
+    """The content of an answer."""
 
     lines: tuple[str, ...] = ()
     sections: tuple[NewSection, ...] = ()
     places: dict[str, int] = field(default_factory=dict)
-    """The line of each task's heading."""
+    """Line of each task's heading."""
     mistakes: tuple[Remark, ...] = ()
-    """Why it cannot be taken as it is."""
+    """Why it cannot be accepted as it is."""
     taken_out: tuple[Remark, ...] = ()
     asked: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """What the wish asks for, each with the tasks that build it."""
+    """Items of the request, each with the tasks that build it."""
 
     @property
     def text(self) -> str:
@@ -82,7 +82,7 @@ class DraftReading:
         return "\n".join(one.text for one in self.sections)
 
     def line_of(self, id_: str, text: str = "") -> int:
-        """The line of a task's section that holds a text, else that of its heading."""
+        """Return the line in a task's section that contains a text, else its heading's line."""
         start = self.places.get(id_, 1)
         later = [line for line in self.places.values() if line > start]
         end = min(later, default=len(self.lines) + 1)
@@ -124,7 +124,7 @@ def read_draft(answer: str, taken: Collection[str] = ()) -> DraftReading:
 
 
 def _find_block(text: str) -> str | None:
-    """The last block that says it is a draft, else the text from the first heading of a task on."""
+    """Return the last fenced draft block, else the text from the first task heading."""
     marked = [one for one in _FENCE.finditer(text) if NAME in one[2].casefold().split()]
     if marked:
         return marked[-1][3]
@@ -225,7 +225,7 @@ def _section(task: Task) -> NewSection:
 
 
 def number_items(texts: Iterable[str]) -> tuple[str, ...]:
-    """Give acceptance items ids, where not each has one; a sentence that comes twice is one."""
+    """Give numbers to acceptance items unless each has an id; merge duplicate texts."""
     parsed = map(AcceptanceItem.parse, texts)
     items = list({item.text: item for item in parsed}.values())
     ids = {item.id for item in items} - {""}
@@ -235,7 +235,7 @@ def number_items(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _asked(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The rows of the last block `asked`."""
+    """Yield text and task IDs of each row in the last block named `asked`."""
     found = [one for one in _FENCE.finditer(text) if "asked" in one[2].casefold().split()]
     for line in found[-1][3].split("\n")[:200] if found else ():
         if match := _ASKED.match(line):

@@ -27,7 +27,7 @@ class Edited(NamedTuple):
     """The new text, and where the statuses stand in it."""
 
     pieces: tuple[bytes | memoryview, ...]
-    """One after the other; what is as it was is looked at where it stands in the old text."""
+    """Consecutive pieces; unchanged ones are views of the old text."""
     spans: SpansByTask
 
     @property
@@ -43,7 +43,7 @@ def set_statuses(
     prefixes: tuple[str, ...] = (),
     spans: Mapping[str, StatusSpan] | None = None,
 ) -> bytes:
-    """The file with the statuses of these tasks replaced, all else byte for byte as it was.
+    """Return the file with the statuses of these tasks replaced; other bytes are unchanged.
 
     A missing Status item is inserted. `spans` (of exactly these bytes) save reading the file.
     Raises RunnerError when the file has no such task.
@@ -62,12 +62,12 @@ def differs_in_statuses_alone(before: bytes, now: bytes) -> bool:
 
 
 def find_spans(data: bytes, prefixes: tuple[str, ...] = ()) -> SpansByTask:
-    """Where the status of each task stands; of two tasks with one id, the first."""
+    """Return the span of each task's status; of tasks with the same id, the first."""
     return spans_of(read_plan(data, "TASK-GRAPH.md", prefixes=prefixes))
 
 
 def spans_of(plan: Plan, places: Mapping[str, int] | None = None) -> SpansByTask:
-    """The same of a plan that is read; `places`: where each of its tasks stands in it."""
+    """Return the status spans of a parsed plan by task ID."""
     if places is not None and len(places) == len(plan.spans) and plan.spans.is_sorted:
         return SpansByTask(places, plan.spans)
     return SpansByTask.of(
@@ -78,7 +78,7 @@ def spans_of(plan: Plan, places: Mapping[str, int] | None = None) -> SpansByTask
 def edit_statuses(
     data: bytes, statuses: Mapping[str, tuple[Status, str]], spans: Mapping[str, StatusSpan]
 ) -> Edited:
-    """The same in one pass over known spans, which come back moved to where they are then."""
+    """Write statuses in one pass over known spans; return the data and the moved spans."""
     known = spans if isinstance(spans, SpansByTask) else SpansByTask.of(spans.items())
     _check_known(statuses, known)
     view = memoryview(data)  # what stands between two of them may be nearly all of the file
@@ -88,8 +88,8 @@ def edit_statuses(
     end = line_end_of(data).decode()
     for number, task_id in sorted((known.number(one), one) for one in statuses):
         span = known.spans[number]
-        # What is put in ends its lines as the file does: else one status would make a file of
-        # mixed line ends, and some editors then rewrite every line.
+        # Inserted text uses the file's line ends: else one status would mix line ends, and some
+        # editors then rewrite every line.
         before, after = (text.replace("\n", end).encode() for text in (span.before, span.after))
         value = write_status(*statuses[task_id]).encode()
         parts += (view[position : span.start], before, value, after)
@@ -122,7 +122,7 @@ def add_quote(
     prefixes: tuple[str, ...] = (),
     replacing: PlanCommand | None = None,
 ) -> bytes:
-    """The file with `> text` in a task's section: behind its fields, or instead of a command line.
+    """Add `> text` to a task's section, after its fields or in place of a command line.
 
     `text` is such as `CHANGE-003 (2026-11-21): dates are UTC`; its line ends become blanks.
     Raises RunnerError when the file has no such task.
@@ -143,7 +143,7 @@ def add_quote(
 
 
 def _stands_among_fields(data: bytes, task: Task, line: int) -> bool:
-    """Whether a line has fields of the task behind it that a quote in its place would cut off."""
+    """Return whether a quote on this line would separate fields from their task."""
     piece, _, fields = read_section(data, task)
     return any(
         node.start <= line - task.line < _end_of(node, piece.source) - 1 for node in fields.holders
@@ -151,9 +151,9 @@ def _stands_among_fields(data: bytes, task: Task, line: int) -> bool:
 
 
 def read_section(data: bytes, task: Task) -> tuple[Piece, Sequence[Node], Body]:
-    """The piece that begins with a task's heading, what stands below that, and the fields there."""
-    # Of bytes, `splitlines` cuts at LF, CR and CR LF alone, as CommonMark does; of a str it would
-    # also cut at U+2028, form feed and others.
+    """Return the piece at a task's heading, the nodes below it, and its fields."""
+    # For bytes, `splitlines` splits only at LF, CR and CR LF, like CommonMark; for str also at
+    # U+2028, form feed and others.
     start = len(b"".join(data.splitlines(keepends=True)[: task.line - 1]))
     piece = piece_at(data, start or body_start(data), task.line, Cuts(data))
     rest = piece.nodes[1:]
@@ -162,7 +162,7 @@ def read_section(data: bytes, task: Task) -> tuple[Piece, Sequence[Node], Body]:
 
 
 def _place(data: bytes, task: Task) -> int:
-    """The line, from 0, before which a quote goes: behind the last block of fields or quotes."""
+    """Return the 0-based line before which to insert a quote, after fields and quotes."""
     piece, below, fields = read_section(data, task)
     used = {run.line for field in fields.fields for value in field.values for run in value.runs}
     held = {node.start for node in fields.holders}
@@ -177,7 +177,7 @@ def _place(data: bytes, task: Task) -> int:
 
 
 def _end_of(node: Node, source: Source) -> int:
-    """The line behind the last one of a block that is not blank."""
+    """Return the line after the last non-blank line of a block."""
     end = node.end
     while end > node.start + 1 and not source.lines[end - 1].strip(" \t"):
         end -= 1
@@ -189,19 +189,19 @@ def _records(node: Node, source: Source) -> bool:
 
 
 def _insert(data: bytes, line: int, quote: bytes) -> bytes:
-    """The quote before a line, with blank lines around it so that it joins no other block."""
+    """Insert a quote before a line, with blank lines around it."""
     lines = data.splitlines(keepends=True)
     end = line_end_of(data)
     before, after = lines[:line], lines[line:]
     lead = b"" if before and before[-1].endswith((b"\n", b"\r")) else end
-    # Text right behind a quote would be a part of it (CommonMark 0.31, 5.1, lazy continuation).
+    # Text directly after a quote would join it (CommonMark 0.31, 5.1, lazy continuation).
     trail = end if after and after[0].strip() else b""
     closing = end if after or not lead else b""
     return b"".join((*before, lead, end, quote, closing, trail, *after))
 
 
 def _replace_line(data: bytes, line: int, quote: bytes) -> bytes:
-    """The quote instead of a line; a blank line keeps it apart from text behind it."""
+    """Replace a line with a quote, followed by a blank line if text follows."""
     lines = data.splitlines(keepends=True)
     end = line_end_of(data)
     old = lines[line]

@@ -1,4 +1,4 @@
-"""The names fields go by in TASK-GRAPH.md."""
+"""The field names of TASK-GRAPH.md and their aliases."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "priority": ("Priority",),
     "source": ("Source",),
 }
-"""Key of a field, and its names; the first is the one that messages use."""
+"""Field keys with their names; messages use the first."""
 
 MATTERS = frozenset(("depends_on", "outputs", "test_contracts"))
-"""What a task waits for, may write and is proven by: nearly written, it is a mistake."""
+"""Dependencies, outputs and tests of a task: a misspelled name is a mistake."""
 _MEANT = {
     "depends_on": (
         *("Blocked by", "After", "Prerequisite", "Prereqs", "Deps", "Dependent on", "Waits for"),
@@ -70,7 +70,7 @@ _MEANT = {
         *("Test plan", "Check", "Checks", "Testing", "How to test", "Test strategy"),
     ),
 }
-"""Names of the field's neighbours, which are not read: what they hold has a form of its own."""
+"""Names related to the field that are not parsed: their content has its own format."""
 
 _NAME = r"[^\W\d_](?:[\w /-]*[\w])?"
 _MARKED = regex(
@@ -78,9 +78,9 @@ _MARKED = regex(
 )
 _PLAIN = regex(rf"(?P<name>{_NAME}?)\s*:\s*")
 _NEAR = 0.8
-"""Ratio of equal letters (difflib) from which a list of prose is none."""
+"""Ratio of equal letters (difflib) from which a list is not prose."""
 _LONGEST = 3
-"""Words in the name of a field; what is longer is a sentence."""
+"""Maximum words of a field's name; a longer one is a sentence."""
 
 
 class FieldName(NamedTuple):
@@ -90,15 +90,15 @@ class FieldName(NamedTuple):
     key: str
     """Key of a known field, or empty."""
     start: int
-    """Where the name begins."""
+    """Start of the name."""
     value: int
-    """Where the value begins."""
+    """Start of the value."""
     marked: bool
     """Whether the name is bold, in emphasis or in code."""
 
 
 def stem(name: str) -> str:
-    """A name without case, kind of separator and plural."""
+    """Normalise a name's case, separators and plural."""
     return " ".join(map(_singular, re.split(r"[\s_-]+", name.strip().casefold())))
 
 
@@ -115,12 +115,12 @@ def _stems() -> dict[str, str]:
 
 @lru_cache(maxsize=1024)
 def key_of(name: str) -> str:
-    """The key of the field that goes by `name`, or an empty text."""
+    """Return the key of the field with this name, or an empty string."""
     return _stems().get(stem(name), "")
 
 
 def parse_name(text: str) -> FieldName | None:
-    """The `Name:` at the beginning of a line, or None when it begins otherwise."""
+    """Return the `Name:` at the start of a line, or None."""
     match = _MARKED.match(text) if text.startswith(("*", "_", "`")) else None
     plain = None if match else _PLAIN.match(text)
     match = match or plain
@@ -138,7 +138,7 @@ def _meant() -> dict[str, str]:
 
 
 def nearly_key(name: str) -> str:
-    """The key of the field that an unknown name surely means, or an empty text."""
+    """Return the key of the field that a misspelled name resembles, or ""."""
     meant = _meant().get(stem(name))
     if meant or not is_mistyped(name):
         return meant or ""
@@ -146,7 +146,7 @@ def nearly_key(name: str) -> str:
 
 
 def suggest_name(name: str) -> str:
-    """The known name that an unknown one resembles, or an empty text."""
+    """Return the known name that an unknown one resembles, or ""."""
     if meant := _meant().get(stem(name)):
         return FIELDS[meant][0]
     near = nearest(stem(name), _stems())
@@ -155,12 +155,12 @@ def suggest_name(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def is_mistyped(name: str) -> bool:
-    """Whether an unknown name is so near to a known one that a field must have been meant."""
+    """Return whether an unknown name is close enough to a field name to be a typo."""
     return bool(difflib.get_close_matches(stem(name), _stems(), n=1, cutoff=_NEAR))
 
 
 def fold_spelling(path: str) -> str:
-    """What is the same for all spellings of a path that open one file there."""
+    """Return a form that is equal for all spellings of one file on macOS and Windows."""
     if path.isascii():
         return path.casefold()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())

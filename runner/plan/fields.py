@@ -1,4 +1,4 @@
-"""The fields of a task's section, in the three styles people write: list, lines, table."""
+"""Parse the fields of a task's section in three styles: list, lines, table."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _CHECKBOX = regex(r"\[[ xX]?\]\s+")
-# A backslash at a line's end breaks the line, and is no part of the text (CommonMark 0.31, 6.7).
+# A backslash at the end of a line is a line break, not text (CommonMark 0.31, 6.7).
 _HARD_BREAK = regex(r"\\$")
 _COLUMNS = 2
 
 
 class Style(Enum):
-    """How a field is written."""
+    """The style of a written field."""
 
     LIST = "list"
     LINE = "line"
@@ -48,7 +48,7 @@ class PlanField(NamedTuple):
     """A field as written; `start` and `end` are line and column of its first value."""
 
     key: str
-    """Empty for an unknown field."""
+    """Key of the field; empty for an unknown one."""
     name: Run
     values: tuple[Value, ...]
     style: Style
@@ -57,14 +57,14 @@ class PlanField(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What a block gave: its fields, and those of its lines that are prose, each with its line."""
+    """The fields of a block, and its lines of prose, each with its line number."""
 
     fields: tuple[PlanField, ...]
     prose: tuple[tuple[int, str], ...] = ()
 
 
 def with_items(field: PlanField, values: tuple[Value, ...]) -> PlanField:
-    """A field without a value, given the items of the list below it."""
+    """Return a field with the items of the list below it as values."""
     if not values:
         return field
     first, last = values[0].runs[0], values[0].runs[-1]
@@ -75,7 +75,7 @@ def with_items(field: PlanField, values: tuple[Value, ...]) -> PlanField:
 
 
 def from_list(node: Node, source: Source, *, at_top: bool) -> Taken | None:
-    """The fields of a bullet list, or None when the list holds prose.
+    """Return the fields of a bullet list, or None if the list is prose.
 
     Right under the heading (`at_top`) one known name makes it a list of fields; below prose
     all its items must be known, or one of them be the Status.
@@ -121,7 +121,7 @@ def _item_fields(
 
 
 def _lazy_field(run: Run, source: Source, column: int) -> PlanField | None:
-    """The known field of a line or table row that stands further left than its item's text."""
+    """Return a known field on a line left of its item's text, or None."""
     if run.column >= column:
         return None
     row = cells(run.text) if run.text.startswith("|") else []
@@ -136,7 +136,7 @@ def _lazy_field(run: Run, source: Source, column: int) -> PlanField | None:
 def _item_field(
     item: ListItem, runs: list[Run], source: Source
 ) -> tuple[PlanField | None, Iterable[int]]:
-    """The field an item holds, and those of its lines that are prose."""
+    """Return the field of a list item or None, and the item's prose lines."""
     everything = range(item.start, runs[-1].line + 1)
     first, *rest = runs
     nested = tuple(items_of(item.children[1:], source)) if len(item.children) > 1 else ()
@@ -154,7 +154,7 @@ def _item_field(
 
 
 def plain_field(head: Run, below: Iterable[Run]) -> PlanField | None:
-    """The field of an item of one line, with items of one line below it."""
+    """Return the field of a one-line item with one-line items below it, or None."""
     name = field_names.parse_name(head.text)
     if name is None:
         return None
@@ -162,7 +162,7 @@ def plain_field(head: Run, below: Iterable[Run]) -> PlanField | None:
 
 
 def _continuation_lines(first: Run, name: field_names.FieldName, rest: list[Run]) -> list[Run]:
-    """The lines that go on with a status's note: indented ones; text that only follows is prose."""
+    """Return the indented lines that continue a status note."""
     read = read_status(first.text[name.value :])
     if read is None or not read[1]:
         return []
@@ -191,18 +191,18 @@ def _field(
 
 
 def _without_comment(text: str) -> str:
-    """A line without the comment that it ends with, and the blanks before that."""
+    """Return a line without a comment at its end."""
     last = text.rfind("-->")
     if last < 0 or text[last + 3 :].strip():
         return text
-    # A comment ends at the first `-->` behind its `<!--`: so none stands between the two.
+    # A comment ends at the first `-->` after its `<!--`: none is between the two.
     before = max(text.rfind("-->", 0, last + 2) - 3, 0)
     start = text.find("<!--", before, last)
     return text if start < 0 else text[:start].rstrip()
 
 
 def items_of(nodes: Iterable[Node], source: Source) -> Iterable[Value]:
-    """The items of nested lists, outermost first, without their checkboxes; code as it stands."""
+    """Yield the items of nested lists, outermost first, without checkboxes."""
     for node in nodes:
         if node.kind in (Kind.FENCE, Kind.CODE) and node.text.strip():
             yield Value((Run(node.text.strip("\n"), node.start + (node.kind is Kind.FENCE), 0),))
@@ -220,13 +220,13 @@ def _unboxed(run: Run) -> Run:
 
 
 def box_end(text: str) -> int:
-    """Where the text of an item begins, behind the checkbox it may begin with."""
+    """Return the start of an item's text after its checkbox, if any."""
     box = _CHECKBOX.match(text)
     return box.end() if box else 0
 
 
 def runs_of(node: Node, source: Source) -> list[Run]:
-    """The lines of a paragraph, without what encloses it."""
+    """Return the lines of a paragraph without enclosing markup."""
     if node.end - node.start == 1 and "\n" not in node.text:
         return [_find_run(node.text.strip(), source.lines[node.start], node.start)]
     texts = node.text.split("\n")
@@ -239,7 +239,7 @@ def runs_of(node: Node, source: Source) -> list[Run]:
 
 
 def _find_run(text: str, raw: str, line: int) -> Run:
-    """The run of a text at the end of its line."""
+    """Return a text with its line and column; the end of the line is tried first."""
     stripped = raw.rstrip()
     at = len(stripped) - len(text) if stripped.endswith(text) else max(raw.find(text), 0)
     return Run(text, line, at)
@@ -249,7 +249,7 @@ def _find_run(text: str, raw: str, line: int) -> Run:
 
 
 def from_paragraph(node: Node, source: Source, *, at_top: bool) -> Taken | None:
-    """The fields among the lines of a paragraph, or None when it holds prose alone.
+    """Return the fields in a paragraph, or None if it is only prose.
 
     A bold known name makes a line a field wherever it stands, a plain one right under the heading
     where the paragraph begins with one. A value that is empty or ends in a comma goes on.
@@ -303,7 +303,7 @@ def _end(run: Run) -> tuple[int, int]:
 
 
 def from_table(node: Node, source: Source, *, at_top: bool) -> Taken | None:
-    """The fields of a two-column table, or None when it is no table of fields."""
+    """Return the fields of a two-column table, or None if it has none."""
     rows = [(line, cells(source.lines[line])) for line in node.rows]
     if len(rows[0][1]) != _COLUMNS:
         return None

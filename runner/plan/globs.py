@@ -1,4 +1,4 @@
-"""Paths with wildcards: find those that can name the same file without comparing all pairs.
+"""Match paths with wildcards, and find globs that overlap without comparing all pairs.
 
 Globs come from anybody's plan, so both questions take time linear in pattern times path. No glob
 raises: an unreadable one names only the path that is spelled like it. `app/[slug]/page.tsx` only
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 
 _WILD = regex(r"[*?\[]")
-# A `]` right behind the opening is one of the signs, as in fnmatch(3).
+# A `]` directly after the opening is a literal, as in fnmatch(3).
 _PARTS = regex(r"\*\*/?|\*|\?|\[[!^]?\]?[^\]]*\]|\[|.", re.DOTALL)
 LONGEST_PATH = 1024
-"""Bytes of UTF-8 in a path or glob; a file with a longer path could not be written."""
+"""Bytes of UTF-8 in a path or glob; files with a longer path can't be written."""
 GLOB_HINT = "fix the glob; it is read as a plain path only if a file of that name exists"
 _UNCLOSED = frozenset(("[", "[]", "[!]", "[^]"))
 _FEW = 2
-"""So many stars cost a backtracking search at most the path's length squared."""
+"""With this many stars a backtracking search takes at most quadratic time in the path."""
 _MOST_KNOWN = 4096
-"""Steps that one glob remembers."""
+"""Steps that one glob caches."""
 _MOST_MEETINGS = 200_000
-"""Pairs of globs that are compared for a warning: who has more reads them no more."""
+"""Pairs of globs compared for a warning: with more, the warnings are not read."""
 
 
 def is_glob(path: str) -> bool:
-    """Whether a path has wildcards or names a whole folder (`src/`), and is not meant literally."""
+    """Return whether a path has wildcards or names a folder (`src/`) and is not literal."""
     return not isinstance(path, LiteralPath) and _is_wild(path)
 
 
@@ -45,7 +45,7 @@ def _is_wild(path: str) -> bool:
 
 
 def glob_fault(glob: str) -> str:
-    """Why this is no glob that is read, in words; empty where it is one."""
+    """Return why a glob is invalid; empty if it is valid."""
     if len(glob.encode("utf-8", "surrogatepass")) > LONGEST_PATH:
         return f"it is longer than {LONGEST_PATH} bytes"
     if wildcards(glob) > MOST_WILDCARDS:
@@ -60,7 +60,7 @@ def glob_fault(glob: str) -> str:
 
 def _class_fault(part: str) -> str:
     for low, high in _ranges(part)[1]:
-        # Python's `re` raises for such a range: found here, it is a mistake of the plan and no
+        # Python's `re` raises for such a range: detected here, it is a mistake in the plan, not a
         # crash.
         if low > high:
             return f"its range {low}-{high} runs backwards"
@@ -68,31 +68,31 @@ def _class_fault(part: str) -> str:
 
 
 def _ranges(part: str) -> tuple[bool, list[tuple[str, str]]]:
-    """Whether `[...]` is negated, and its signs as ranges."""
+    """Return whether `[...]` is negated, and its character ranges."""
     inner = part[1:-1]
-    # POSIX negates by `!` alone and leaves `[^` open (Pattern Matching Notation); gitignore's
-    # wildmatch takes both.
+    # POSIX negates only with `!` and leaves `[^` undefined (Pattern Matching Notation); gitignore's
+    # wildmatch accepts both.
     negated = inner[:1] in ("!", "^")
     signs = re.findall(r"(.)-(.)|(.)", inner[negated:], re.DOTALL)
     return negated, [(low or one, high or one) for low, high, one in signs]
 
 
 def literal_folder(glob: str) -> str:
-    """The folder every match lies in, as far as it is written without wildcards."""
+    """Return the folder that contains every match, from the part before wildcards."""
     wild = _WILD.search(glob)
     before = glob[: wild.start()] if wild else glob
     return before.rpartition("/")[0]
 
 
 def folders_of(path: str) -> Iterator[str]:
-    """The folders a path lies in, innermost first, and the empty one last."""
+    """Yield the folders of a path, innermost first, with the empty one last."""
     while path:
         path = path.rpartition("/")[0]
         yield path
 
 
 def matches(glob: str, path: str) -> bool:
-    """Whether a glob names a path (gitignore's wildcards: `**` crosses folders, `*` does not).
+    """Return whether a glob matches a path (gitignore: `**` crosses folders, `*` does not).
 
     A path always names itself, whatever it looks like.
     """
@@ -125,7 +125,7 @@ class _Pattern:
         self._is_cheap = stars <= _FEW
 
     def match(self, path: str) -> bool:
-        """Whether it names this path, whole."""
+        """Return whether the glob matches the whole path."""
         if self._is_cheap and len(path) <= LONGEST_PATH:
             return bool(self._expression.match(path))
         if self._states is None:
@@ -136,15 +136,14 @@ class _Pattern:
 def _translate(part: str) -> str:
     if part[0] == "[":
         return _class_expression(part)
-    # Behind a leading `**/` a path may lie in no folder at all: `**/a` names `a`, too
-    # (gitignore(5)).
+    # A leading `**/` also matches no folder: `**/a` matches `a`, too (gitignore(5)).
     return {"**/": r"(?:.*/)?", "**": r".*", "*": r"[^/]*", "?": r"[^/]"}.get(part, re.escape(part))
 
 
 def _class_expression(part: str) -> str:
     negated, ranges = _ranges(part)
     inner = "".join(f"{re.escape(low)}-{re.escape(high)}" for low, high in ranges)
-    # No bracket expression matches a slash, a negated one neither: only a slash does (POSIX,
+    # No bracket expression matches a slash, not even a negated one: only a slash does (POSIX,
     # Patterns Used for Filename Expansion).
     return f"[{'^/' if negated else ''}{inner}]" if negated else f"(?!/)[{inner}]"
 
@@ -178,7 +177,7 @@ class _States:
         self._known: dict[tuple[int, str], int] = {}
 
     def match(self, path: str) -> bool:
-        """Whether the glob names this path."""
+        """Return whether the glob matches the path."""
         states, known = self._close(1), self._known
         for sign in path:
             after = known.get((states, sign))
@@ -188,7 +187,7 @@ class _States:
         return bool(states & self._end)
 
     def _step(self, states: int, sign: str) -> int:
-        """The places behind one character."""
+        """Return the automaton's states after one character."""
         stay = self._stay_anywhere | (0 if sign == "/" else self._stay_in_folder)
         after = self._close(states & stay | (states & self._move(sign)) << 1)
         if len(self._known) >= _MOST_KNOWN:  # there may be as many sets as a number has values
@@ -197,7 +196,7 @@ class _States:
         return after
 
     def _close(self, states: int) -> int:
-        """These states, and those that are reached from them without a character."""
+        """Return the states plus those reached without a character."""
         open_ = states & self._skips
         while open_:
             low = open_ & -open_
@@ -207,7 +206,7 @@ class _States:
         return states
 
     def _move(self, sign: str) -> int:
-        """The states whose character this one is."""
+        """Return the states that this character continues."""
         if sign not in self._moves:
             self._moves[sign] = sum(bit for bit, step in self._single if _takes(step, sign))
         return self._moves[sign]
@@ -228,7 +227,7 @@ def _takes(step: str, sign: str) -> bool:
 
 
 def may_overlap(one: str, other: str) -> bool:
-    """Whether two globs can name one file; never False when they can."""
+    """Return whether two globs may match one file; never False if they can."""
     if isinstance(one, LiteralPath) or isinstance(other, LiteralPath):
         glob, path = (other, one) if isinstance(one, LiteralPath) else (one, other)
         return matches(glob, path)
@@ -243,7 +242,7 @@ def _segments(glob: str) -> list[str]:
 
 
 def _meet(one: list[str], other: list[str]) -> bool:
-    """Whether two lists of names meet, by a table of their ends: each pair is looked at once."""
+    """Return whether two lists of name patterns can match one path, by dynamic programming."""
     below = [False] * len(other) + [True]
     for at in range(len(other) - 1, -1, -1):
         below[at] = below[at + 1] and _crosses(other[at])
@@ -264,19 +263,19 @@ def _meet(one: list[str], other: list[str]) -> bool:
 
 
 def _crosses(name: str) -> bool:
-    """Whether a name may stand for several folders; `a**b` may, for `matches`."""
+    """Return whether a name can match several folders, as `**` and `a**b` do."""
     return "**" in name
 
 
 def _names_meet(one: str, other: str) -> bool:
-    """Whether two names with wildcards can be equal: their literal ends must agree."""
+    """Return whether two names with wildcards may match one name."""
     heads = _WILD.split(one, maxsplit=1)[0], _WILD.split(other, maxsplit=1)[0]
     if not _WILD.search(one):
         return matches(other, one) if _WILD.search(other) else one == other
     if not _WILD.search(other):
         return matches(one, other)
-    # What stands between is not looked at: two tasks kept apart for nothing lose time, two that
-    # write one file lose work. So a doubt is a yes.
+    # The middle parts are ignored: separating two tasks needlessly costs time, letting two write
+    # one file costs work. So when in doubt, yes.
     tails = re.split(r"[*?\]]", one)[-1], re.split(r"[*?\]]", other)[-1]
     return _agree(*heads) and _agree(tails[0][::-1], tails[1][::-1])
 
@@ -286,7 +285,7 @@ def _agree(one: str, other: str) -> bool:
 
 
 class Claims:
-    """Who names which path or glob; asked for everybody who may mean one file."""
+    """The index of the paths and globs that tasks name; finds all that may match one file."""
 
     def __init__(self, rows: Iterable[tuple[str, str]]) -> None:
         """`rows` are pairs of an owner and a path or glob."""
@@ -300,7 +299,7 @@ class Claims:
             into.setdefault(path, []).append(owner)
 
     def of(self, path: str) -> list[str]:
-        """Owners of one path without wildcards, in the order they were given."""
+        """Return the owners of one path without wildcards, in the given order."""
         owners = list(self._exact.get(path, ()))
         if not self._by_folder:
             return owners
@@ -310,7 +309,7 @@ class Claims:
         return owners
 
     def find_shared(self) -> Iterator[tuple[str, list[str]]]:
-        """Every path or glob that several owners may mean, with all of them."""
+        """Yield every path or glob that several owners can match, with these owners."""
         for path in self._exact:
             if len(owners := self.of(path)) > 1:
                 yield path, owners
@@ -330,7 +329,7 @@ class Claims:
                 yield glob, owners + others
 
     def _globs_around(self, path: str) -> Iterator[str]:
-        """Globs that begin in a folder the path lies in."""
+        """Yield the globs whose fixed folder contains the path."""
         start = literal_folder(path) + "/x" if is_glob(path) else path
         for folder in folders_of(start):
             yield from self._by_folder.get(folder, ())
@@ -344,7 +343,7 @@ def _folder_key(glob: str) -> str:
 
 
 def literal_paths(fields: Mapping[str, object], is_file: Callable[[str], bool]) -> tuple[str, ...]:
-    """Those of the outputs and inputs among a task's fields that look like globs and are files."""
+    """Return the output and input paths that look like globs but are existing files."""
     paths = (path for key in ("outputs", "inputs") for path in _paths(fields.get(key)))
     odd = (path for path in paths if is_glob(path) and not path.endswith("/"))
     return tuple(dict.fromkeys(path for path in odd if is_file(path)))

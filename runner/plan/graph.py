@@ -1,4 +1,4 @@
-"""The order of tasks: who waits for whom. The only module that knows networkx."""
+"""The dependency graph of tasks; the only module that imports networkx."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ else:
 
 
 class Dependents:
-    """Who needs whom, as numbers: a task is its place in the plan.
+    """The dependents of each task, as numbers: a task is its position in the plan.
 
     Lists of names for each of a hundred thousand tasks would be 20 MB; this is 1.2.
     """
@@ -44,7 +44,7 @@ class Dependents:
                     following[place[need]] += 1
 
     def at(self, place: int) -> Sequence[int]:
-        """The places of those that need the task at a place, in the order of the plan."""
+        """Return the places of the tasks that depend on the task at a place."""
         return self._found[self._starts[place] : self._starts[place + 1]]
 
 
@@ -56,12 +56,12 @@ class TaskGraph:
 
     def __init__(self, needs: Mapping[str, tuple[str, ...]]) -> None:
         self.places = {task_id: place for place, task_id in enumerate(needs)}
-        """Where each task stands in the plan: one map for all who count by it."""
+        """Position of each task in the plan: one map shared by all users."""
         self._needs = tuple(needs.values())
 
     @classmethod
     def of(cls, tasks: Iterable[Task]) -> TaskGraph:
-        """The graph of tasks, in their order; of two with one id, the first counts."""
+        """Build the graph of tasks in order; the first of a duplicate ID counts."""
         needs: dict[str, tuple[str, ...]] = {}
         for task in tasks:
             needs.setdefault(task.id, task.depends_on)
@@ -82,11 +82,11 @@ class TaskGraph:
         return tuple(self.places)
 
     def dependencies(self, task_id: str) -> tuple[str, ...]:
-        """The tasks that this one needs directly."""
+        """Return the direct dependencies of a task."""
         return self._needs[self.places[task_id]]
 
     def dependents(self, task_id: str) -> tuple[str, ...]:
-        """The tasks that need this one directly."""
+        """Return the direct dependents of a task."""
         return tuple(map(self.ids.__getitem__, self.needed_by.at(self.places[task_id])))
 
     @cached_property
@@ -97,7 +97,7 @@ class TaskGraph:
     # --- answers that look further ----------------------------------------------------
 
     def order(self) -> tuple[str, ...]:
-        """All tasks, each behind what it needs, otherwise in the order of the plan.
+        """Return all tasks in dependency order, otherwise in plan order.
 
         Raises RunnerError when tasks depend on each other in a circle.
         """
@@ -105,21 +105,21 @@ class TaskGraph:
         return tuple(nx.lexicographical_topological_sort(self._graph, key=self.places.__getitem__))
 
     def batches(self) -> tuple[tuple[str, ...], ...]:
-        """Tasks in rounds: each round needs only what the rounds before it made."""
+        """Return the tasks in batches that depend only on earlier batches."""
         self._refuse_cycles()
         rounds = nx.topological_generations(self._graph)
         return tuple(tuple(sorted(each, key=self.places.__getitem__)) for each in rounds)
 
     def ancestors(self, task_id: str) -> tuple[str, ...]:
-        """All that this task needs, directly or not, in the order of the plan."""
+        """Return all direct and indirect dependencies of a task, in plan order."""
         return self._sort(nx.ancestors(cast("nx.Graph[object]", self._graph), task_id))
 
     def descendants(self, task_id: str) -> tuple[str, ...]:
-        """All that need this task, directly or not, in the order of the plan."""
+        """Return all direct and indirect dependents of a task, in plan order."""
         return self._sort(nx.descendants(cast("nx.Graph[object]", self._graph), task_id))
 
     def cycles(self) -> tuple[tuple[str, ...], ...]:
-        """One circle of each knot of tasks: every task needs the next, the last one the first."""
+        """Return one cycle per strongly connected component, each task before its dependency."""
         found: list[tuple[str, ...]] = []
         for knot in nx.strongly_connected_components(self._graph):
             first = min(knot, key=self.places.__getitem__)
@@ -128,7 +128,7 @@ class TaskGraph:
         return tuple(sorted(found, key=lambda circle: self.places[circle[0]]))
 
     def _circle(self, first: str, knot: set[str]) -> tuple[str, ...]:
-        """A shortest way from `first` back to itself, along what tasks need."""
+        """Return a shortest cycle through `first` along dependencies."""
         came_from: dict[str, str] = {}
         front = [first]
         while first not in came_from:
@@ -147,7 +147,7 @@ class TaskGraph:
     def longest_remaining(
         self, weights: Mapping[str, float], default: float = 1.0
     ) -> dict[str, float]:
-        """For every task the heaviest chain that begins with it, its own weight included.
+        """Return the weight of the longest chain from each task, including its own weight.
 
         Weights are in any unit; a task that has none weighs `default`.
         """
@@ -158,7 +158,7 @@ class TaskGraph:
         return remaining
 
     def critical_path(self, weights: Mapping[str, float], default: float = 1.0) -> tuple[str, ...]:
-        """The heaviest chain of all; the earlier task of the plan where chains weigh the same."""
+        """Return the heaviest dependency chain; among equals the earlier task wins."""
         remaining = self.longest_remaining(weights, default)
         path: list[str] = []
         choices = self.ids
@@ -172,8 +172,8 @@ class TaskGraph:
     @cached_property
     def _graph(self) -> nx.DiGraph[str]:
         graph: nx.DiGraph[str] = nx.DiGraph()
-        # As networkx's own views do: three tables for each of a hundred thousand tasks would be
-        # 70 MB beside what is known here anyhow, and nobody ever adds to this graph.
+        # Like networkx's own views: three tables for each of a hundred thousand tasks would take 70
+        # MB for data already stored here, and this graph never grows.
         graph._node = _Table(self.places, lambda _name: _NOTHING)  # type: ignore[attr-defined]  # noqa: SLF001
         graph._pred = _Table(self.places, lambda name: _beside(self.dependencies(name)))  # type: ignore[attr-defined]  # noqa: SLF001
         graph._adj = _Table(self.places, lambda name: _beside(self.dependents(name)))  # type: ignore[attr-defined]  # noqa: SLF001
@@ -194,7 +194,7 @@ class TaskGraph:
 
 
 _NOTHING: dict[str, object] = {}
-"""What networkx keeps of a node or an edge beside its name."""
+"""Data that networkx stores for a node or edge besides its name."""
 
 
 def _beside(names: Iterable[str]) -> dict[str, dict[str, object]]:
@@ -202,7 +202,7 @@ def _beside(names: Iterable[str]) -> dict[str, dict[str, object]]:
 
 
 class _Table(Mapping[str, Any]):
-    """What networkx asks of each task, in the shape of its tables, made when it is asked."""
+    """The adjacency tables that networkx reads, created on access."""
 
     def __init__(self, names: Collection[str], value_of: Callable[[str], object]) -> None:
         self._names, self._value_of = names, value_of

@@ -1,4 +1,4 @@
-"""Held-out tests of a plan: what `validate` says of them, and their lines in a section."""
+"""Held-out tests in a plan: `validate`'s findings, and their lines in a section."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INLINE = regex(
     r"(?:\S*/)?(?:python[\d.]*|pypy3?)\s+(?:-\w+\s+)*-\w*c\b"
     r"|(?:\S*/)?(?:node|deno|bun|ruby|perl|php)\s+(?:-\S+\s+)*(?:-[epr]|--eval|--print|eval)\b"
 )
-"""A program that is given its text on the command line."""
+"""A program that gets code on its command line."""
 _PATH = regex(r"(?:\.{0,2}/|[\w@.\[\]-]+/|[\w.-]+\.[a-z]{1,4}\Z)\S*")
 _MOST_NESTED = 3
 _CONTRACTS, _FILES = "test_contracts", "held_out_files"
@@ -95,7 +95,7 @@ def _fault(task: Task, test: TestContract) -> tuple[str, str] | None:
 
 
 def _find_open(tasks: Sequence[Task], is_agent: Callable[[Task], bool]) -> Iterator[HeldOutProblem]:
-    """One note for all tasks of agents that have nothing held out."""
+    """Yield one note on all agent tasks without held-out tests."""
     found = [
         task
         for task in tasks
@@ -153,7 +153,7 @@ def _plain(word: str) -> str:
 
 
 def _split(command: str, depth: int = 0) -> Iterable[str]:
-    """Words; those of a quoted command line within it too (`sh -c '…'`)."""
+    """Yield the words of a command, including those of nested commands (`sh -c '…'`)."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -166,17 +166,17 @@ def _split(command: str, depth: int = 0) -> Iterable[str]:
 
 
 class HeldOutLines(NamedTuple):
-    """What a task's section is to say of its held-out tests."""
+    """The held-out lines for a task's section."""
 
     files: tuple[HeldOutFile, ...]
     mark: frozenset[str] = frozenset()
-    """Ids of visible contracts that become held out."""
+    """IDs of visible contracts that become held out."""
     add: tuple[tuple[str, str], ...] = ()
-    """Id and command of new held-out contracts."""
+    """ID and command of new held-out contracts."""
     drop: frozenset[str] = frozenset()
-    """Ids of contracts that go."""
+    """IDs of contracts to remove."""
     level: str = "unit, held out"
-    """What the parentheses of new contracts say; without `held out` they are visible."""
+    """Text in the parentheses of new contracts; without `held out` they are visible."""
 
     def show(self) -> str:
         """Return the lines as a person would write them."""
@@ -342,12 +342,12 @@ class _Page:
         return raw.decode("utf-8", "surrogateescape")
 
     def _lead(self, line: int) -> str:
-        """What a field's line begins with: blanks and the mark of the list."""
+        """Return the start of a field's line: indentation and list marker."""
         match = _LEAD.match(self._text(line))
         return match[0] if match else "- "
 
     def _item_lead(self, field: PlanField) -> str:
-        """What an item below a field begins with."""
+        """Return the start of an item below a field."""
         below = [run.line for value in field.values for run in value.runs[:1]]
         nested = next((line for line in reversed(below) if line != field.name.line), None)
         if nested is not None:
@@ -360,5 +360,5 @@ def _encode(text: str) -> bytes:
 
 
 def _last_line(field: PlanField) -> int:
-    """The last line of a field, from 0 in its section."""
+    """Return the last 0-based line of a field in its section."""
     return max([field.name.line, *(run.line for value in field.values for run in value.runs)])

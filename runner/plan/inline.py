@@ -1,4 +1,4 @@
-"""Inline Markdown as the fields of a plan use it: code spans literal, links as their text."""
+"""Inline Markdown in fields: code spans are literal, links become their text."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from runner.lazy_pattern import regex
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# A backslash escapes ASCII punctuation and nothing else (CommonMark 0.31, 2.4): `C:\work` keeps
-# it.
+# A backslash escapes only ASCII punctuation (CommonMark 0.31, 2.4): `C:\work` keeps it.
 _TOKEN = regex(
     r"(?P<ticks>`+)|\\(?P<escaped>[!-/:-@\[-`{-~])"
     r"|!?\[(?P<label>(?:[^\[\]\\]|\\.)*)\](?P<target>\((?:[^()\\]|\\.|\([^()]*\))*\)|\[[^\]]*\])?"
     r"|<(?P<link>[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*)>|(?P<tag></?[A-Za-z][^<>]*>)"
 )
 _MARKUP = regex(r"[*_~`\\\[<&]")
-"""What all inline Markdown begins with."""
+"""Characters that start inline Markdown."""
 _ONE_CODE = regex(r"`([^`\s](?:[^`\n]*[^`\s])?)`")
 _CODES = regex(rf"{_ONE_CODE.pattern}(?:, {_ONE_CODE.pattern})*")
 _MARKS = ("**", "__", "~~")
 _OPENS = regex(r"(?=(?:\*\*|__|~~)\S)")
-# An underscore within a word begins no emphasis (CommonMark 0.31, 6.2): `snake_case_name` stays
+# An underscore inside a word starts no emphasis (CommonMark 0.31, 6.2): `snake_case_name` stays
 # whole.
 _EMPHASIS = regex(r"(?<![\w*])([*_])(?=\S)([^*_]+?)(?<=\S)\1(?![\w*])")
 _BREAK = regex(r"<br\s*/?>", re.IGNORECASE)
@@ -43,7 +42,7 @@ class InlineSpan(NamedTuple):
 
 
 def spans(text: str) -> list[InlineSpan]:
-    """Text cut into code spans and what is between them (CommonMark 6.1), links resolved."""
+    """Split text into code spans and other text (CommonMark 6.1), with links resolved."""
     if not _TOKEN.search(text):
         return [InlineSpan(text, 0, len(text), code=False)] if text else []
     if alone := _ONE_CODE.fullmatch(text):
@@ -68,12 +67,12 @@ def spans(text: str) -> list[InlineSpan]:
 def _code_span(text: str, match: re.Match[str]) -> InlineSpan:
     ticks = match["ticks"]
     closing = _closing(ticks).search(text, match.end())
-    # Backticks that no run of the same length closes are backticks (CommonMark 0.31, 6.1).
+    # Backticks without a closing run of equal length are literal (CommonMark 0.31, 6.1).
     if closing is None:
         return InlineSpan(ticks, match.start(), match.end(), code=False)
     content = text[match.end() : closing.start()].replace("\n", " ")
-    # One blank goes from both sides, so that a span can begin with a backtick; of blanks alone
-    # all stay (CommonMark 0.31, 6.1).
+    # One blank is removed on both sides, so that a span can start with a backtick; a span of only
+    # blanks keeps them (CommonMark 0.31, 6.1).
     if content.startswith(" ") and content.endswith(" ") and content.strip():
         content = content[1:-1]
     return InlineSpan(content, match.start(), closing.end(), code=True)
@@ -100,20 +99,20 @@ def _other(match: re.Match[str]) -> InlineSpan:
 
 
 def plain(text: str) -> str:
-    """Inline Markdown as a reader sees it: no emphasis, no escapes, links as their text."""
+    """Return inline Markdown as plain text: no emphasis, no escapes, links as their text."""
     if not _MARKUP.search(text):
         return text.strip()
     without = text
     if "*" in text or "_" in text:
         without = _EMPHASIS.sub(r"\2", without_strong(text))
-    # In a code span `&lt;` is four letters (CommonMark 0.31, 2.5): a command keeps them.
+    # In a code span `&lt;` is literal (CommonMark 0.31, 2.5): a command keeps it.
     return "".join(
         span.text if span.code else html.unescape(span.text) for span in spans(without)
     ).strip()
 
 
 def without_strong(text: str) -> str:
-    """A text without the marks of what is strong or struck out (`**`, `__`, `~~`) on one line.
+    """Return a text without the marks of strong and deleted text (`**`, `__`, `~~`).
 
     Each mark ends at the next one of its kind behind a sign that is no blank. By places that are
     looked up: a pattern would go through the rest of the text for each mark that nothing closes.
@@ -139,7 +138,7 @@ def without_strong(text: str) -> str:
 
 
 def is_inside(places: Sequence[tuple[int, int]], at: int) -> bool:
-    """Whether a place lies in one of these, which are sorted and lie apart."""
+    """Return whether a position is in one of these sorted, disjoint ranges."""
     before = bisect_left(places, (at, at)) - 1
     return before >= 0 and at < places[before][1]
 
@@ -154,7 +153,7 @@ class ListValue(NamedTuple):
 
 
 def words(text: str, *, separators: str = ",;\n", code_alone: bool = True) -> list[ListValue]:
-    """The values of a list such as "`a.py`, b.py"; `none` and dashes are no values.
+    """Parse the values of a list such as "`a.py`, b.py"; `none` and dashes are ignored.
 
     With `code_alone`, the words around a code span are a remark on it. A list in brackets, as in
     `[a.py, b.py]`, is its values.
@@ -184,7 +183,7 @@ def words(text: str, *, separators: str = ",;\n", code_alone: bool = True) -> li
 
 
 def _split(parts: list[InlineSpan], separators: str) -> list[list[InlineSpan]]:
-    """Spans grouped between separators; only text outside of code spans separates."""
+    """Split spans at separators; only text outside of code spans is split."""
     groups: list[list[InlineSpan]] = [[]]
     for span in parts:
         if span.code or span.end - span.start != len(span.text) or _is_bracketed(span):
@@ -209,7 +208,7 @@ def _is_bracketed(span: InlineSpan) -> bool:
 
 
 def _inside_brackets(group: list[InlineSpan]) -> InlineSpan | None:
-    """What a value holds that is nothing but a text in brackets; None for any other, and `[x]`."""
+    """Return the content of a value in brackets; None for any other value and for `[x]`."""
     visible = [span for span in group if span.text.strip()]
     if len(visible) != 1 or not _is_bracketed(visible[0]) or not visible[0].text.startswith("["):
         return None
@@ -223,7 +222,7 @@ def _cut(span: InlineSpan, start: int, end: int) -> InlineSpan:
 
 
 def literal(text: str) -> str:
-    """A command: the content of its code span when it is one, else the text as written."""
+    """Return the content of the only code span, else the text as written."""
     parts = spans(text)
     codes = [span.text for span in parts if span.code]
     return codes[0] if len(codes) == 1 else text.strip()

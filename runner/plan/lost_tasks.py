@@ -1,4 +1,4 @@
-"""What stands in no task though it was written for one: headings that are nearly tasks, blocks."""
+"""Find content outside of every task that looks like part of one: headings, file blocks."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class SectionContext(NamedTuple):
     source: Source
     prefixes: tuple[str, ...]
     tasks: Collection[int]
-    """Headings of tasks."""
+    """Lines of task headings."""
     covered: Collection[int]
-    """All that a task has."""
+    """Lines that belong to a task."""
 
 
 def find_lost(nodes: Sequence[Node], around: SectionContext) -> Iterator[NearMiss]:
-    """Every heading that is nearly a task's, and every other chapter with blocks to be written."""
+    """Yield headings that resemble tasks, and other chapters with file blocks."""
     starts = [at for at, node in enumerate(nodes) if node.kind is Kind.HEADING]
     if before := nodes[: starts[0] if starts else None]:
         yield from _blocks(before, around)
@@ -76,7 +76,7 @@ def _tell_heading(node: Node, below: Sequence[Node], around: SectionContext) -> 
 
 
 def _blocks(nodes: Sequence[Node], around: SectionContext) -> Iterator[NearMiss]:
-    """The first block that a chapter without a task has."""
+    """Yield a problem for the first block in a chapter without a task."""
     fence = next(_asked(nodes, around.source), None)
     if fence is not None and fence.start not in around.covered:
         width = len(around.source.lines[fence.start].strip())
@@ -101,24 +101,24 @@ class PreviousSection(NamedTuple):
 
     @property
     def id(self) -> str:
-        """What a task of this number is called."""
+        """Task id of this number."""
         return f"TASK-{self.number:03d}"
 
     @classmethod
     def of(cls, id_: str, level: int) -> PreviousSection:
-        """Behind a task, whose heading has a level."""
+        """Create the value for a section after a task."""
         digits = _LAST_DIGITS.search(id_)
         return cls(int(digits[0]) if digits else 0, level)
 
     def next(self) -> PreviousSection:
-        """Behind the one that follows it."""
+        """Return the value for the section after that."""
         return self._replace(number=self.number + 1)
 
 
 def find_left_out(
     data: bytes, start: int, line: int, path: str, behind: PreviousSection
 ) -> Problem | None:
-    """A warning of a section that stands among tasks by its heading, and is read as none.
+    """Return a warning for a section whose heading resembles the tasks before it, or None.
 
     Its heading goes on with their numbers (`3. README`), or calls itself a task or a step, and
     nothing follows that would report it for what it holds.
@@ -149,7 +149,7 @@ def _end_of_line(data: bytes, start: int) -> int:
 
 
 def _of_a_task(text: str) -> str:
-    """The title of a heading such as `Task Two: Words`, `Task: Words`, `Step 2 - Words`."""
+    """Return the title of a heading such as `Task Two: Words` or `Step 2 - Words`."""
     match = _CALLED_TASK.match(text)
     return match["title"] if match else ""
 
@@ -165,7 +165,7 @@ _CALLED_TASK = regex(
 
 
 def has_fields(below: Sequence[Node], source: Source, *, of_a_task: bool = False) -> bool:
-    """Whether fields follow a heading directly; with `of_a_task` such as only tasks have."""
+    """Return whether fields directly follow a heading; see `of_a_task`."""
     node = next((one for one in below if one.kind not in (Kind.HTML, Kind.RULE)), None)
     reads = {
         Kind.LIST: styles.from_list,
@@ -180,7 +180,7 @@ def has_fields(below: Sequence[Node], source: Source, *, of_a_task: bool = False
 
 
 def _has_scattered_fields(below: Sequence[Node], source: Source) -> bool:
-    """Whether lines anywhere below a heading are fields as only tasks have them.
+    """Return whether lines below a heading are fields that only tasks have.
 
     Below prose, behind a tab, or gone on from the item above them. In a list that only explains
     the fields the values are sentences.
@@ -224,7 +224,7 @@ def _named_otherwise(node: Node, near: str, source: Source) -> Complaint:
 
 
 def _fields_below(node: Node, heading: TaskHeading | None, source: Source) -> Complaint:
-    """Fields of a task under a heading that begins none."""
+    """Return the complaint about task fields below a heading without a task ID."""
     message = "task fields without a task ID in the heading"
     id_match = _ID_IN_TEXT.search(node.text)
     rest = node.text[: id_match.start()] + node.text[id_match.end() :] if id_match else node.text
@@ -238,7 +238,7 @@ def _fields_below(node: Node, heading: TaskHeading | None, source: Source) -> Co
 
 
 def _blocks_below(node: Node, heading: TaskHeading, source: Source) -> Complaint:
-    """Files to be written under a heading with a number and no field."""
+    """Return a problem for file blocks under a numbered heading without fields."""
     message = "task blocks without a task ID in the heading"
     return _about(node, source, message, _as_named(node, heading))
 

@@ -1,4 +1,4 @@
-"""Cut a Markdown file at headings into pieces whose blocks equal those of the whole file.
+"""Split a Markdown file at headings into pieces that parse as in the whole file.
 
 The only module that knows markdown-it. A cut is where a line begins with `#`, or where a setext
 heading follows a blank line. Such a line ends every open list, quote, table and paragraph, so only
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Enum):
-    """What a block is (CommonMark 0.31 chapters 4 and 5, GFM tables)."""
+    """The kind of a block (CommonMark 0.31 chapters 4 and 5, GFM tables)."""
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"
@@ -59,19 +59,19 @@ class Node(NamedTuple):
     start: int
     end: int
     level: int = 0
-    """Of a heading: 1 to 6."""
+    """Level of a heading: 1 to 6."""
     text: str = ""
     """Content of a heading, paragraph or fence."""
     info: str = ""
     """Info string of a fence, as written."""
     markup: str = ""
-    """The characters that opened a fence or list."""
+    """Characters that opened a fence or list."""
     items: tuple[ListItem, ...] = ()
     rows: tuple[int, ...] = ()
-    """Lines of a table's rows, its head first, without the line of dashes."""
+    """Lines of a table's rows, head first, without the delimiter row."""
 
     def move(self, lines: int) -> Node:
-        """The same block, so many lines further down."""
+        """Return the block moved down by `lines`."""
         if not lines:
             return self
         return self._replace(
@@ -87,14 +87,14 @@ def _move_item(item: ListItem, lines: int) -> ListItem:
     return item._replace(start=item.start + lines, end=item.end + lines, children=children)
 
 
-# A setext underline makes a heading of the whole paragraph above it (CommonMark 0.31, 4.3): it is
-# cut at only where that paragraph certainly begins, behind an empty line.
+# A setext underline makes a heading of the whole paragraph above it (CommonMark 0.31, 4.3): cut
+# only where that paragraph certainly starts, after an empty line.
 _LF = regex(
     rb"\n(?=#{1,6}(?:[ \t\r\n]|\Z))|\n\r?\n(?=[A-Za-z][^\n]*\n(?:=+|-+)[ \t]*(?:[\r\n]|\Z))"
 )
-# A CR without LF ends a line, too (CommonMark 0.31, 2.1); then every line end is looked at.
+# A CR without LF also ends a line (CommonMark 0.31, 2.1); then every line end is checked.
 _LONE_CR = regex(rb"[\r\n](?=#{1,6}(?:[ \t\r\n]|\Z))")
-# Kinds 1 to 5 of HTML blocks go on over empty lines up to an end of their own; 6 and 7 end at the
+# HTML blocks of kinds 1 to 5 continue across empty lines up to their own end; 6 and 7 end at the
 # first empty line (CommonMark 0.31, 4.6).
 _HTML_ENDS = (
     (
@@ -115,11 +115,11 @@ class Piece(NamedTuple):
     source: Source
     nodes: tuple[Node, ...]
     end: int
-    """Byte behind the piece."""
+    """First byte after the piece."""
 
 
 class Cuts:
-    """Where a file may be cut: the byte offsets of lines that look like headings."""
+    """The positions where a file may be split: byte offsets of lines that look like headings."""
 
     def __init__(self, data: bytes) -> None:
         lone = data.count(b"\r") != data.count(b"\r\n")
@@ -127,13 +127,13 @@ class Cuts:
         self._size = len(data)
 
     def at_or_after(self, offset: int) -> int:
-        """The first cut from `offset` on; the file's end when there is none."""
+        """Return the first cut at or after `offset`, or the file's end."""
         index = bisect_left(self._offsets, offset)
         return self._offsets[index] if index < len(self._offsets) else self._size
 
 
 def pieces(data: bytes) -> Iterator[Piece]:
-    """All pieces of a file, in order."""
+    """Yield all pieces of a file, in order."""
     cuts = Cuts(data)
     offset, line = body_start(data), 1
     while offset < len(data):
@@ -143,7 +143,7 @@ def pieces(data: bytes) -> Iterator[Piece]:
 
 
 def piece_at(data: bytes, start: int, first_line: int, cuts: Cuts) -> Piece:
-    """The piece that begins at byte `start`, which must begin a top-level block."""
+    """Parse the piece at byte `start`, which must begin a top-level block."""
     nodes: list[Node] = []
     base, skipped = start, 0
     end = cuts.at_or_after(start + 1)
@@ -158,14 +158,14 @@ def piece_at(data: bytes, start: int, first_line: int, cuts: Cuts) -> Piece:
         nodes.extend(node.move(skipped) for node in found[:-1])
         base, skipped = source.byte(found[-1].start, 0), skipped + found[-1].start
         behind_first_line = source.byte(found[-1].start + 1, 0)
-        # An HTML block may end on the line that it begins on (CommonMark 0.31, 4.6), while the
-        # first line of a fence looks like its end.
+        # An HTML block may end on its first line (CommonMark 0.31, 4.6), but the first line of a
+        # fence looks like its end.
         closed = ending.search(data, base if found[-1].kind is Kind.HTML else behind_first_line)
         end = cuts.at_or_after(closed.end()) if closed else len(data)
 
 
 def _ending_of(nodes: Sequence[Node], source: Source) -> re.Pattern[bytes] | None:
-    """What would end the last block, when that block reaches over the end of its text."""
+    """Return the pattern that would end an open last block of the text; None if none is open."""
     if not nodes:
         return None
     last = nodes[-1]
@@ -182,8 +182,8 @@ def _ending_of(nodes: Sequence[Node], source: Source) -> re.Pattern[bytes] | Non
 
 @cache
 def _fence_end(markup: str) -> re.Pattern[bytes]:
-    # At most three blanks before it, at least as long as the opening, nothing behind it
-    # (CommonMark 0.31, 4.5). `^` of `re` knows LF alone, hence the look behind for CR.
+    # At most three blanks before it, at least as long as the opening, nothing after it (CommonMark
+    # 0.31, 4.5). In `re` `^` only follows LF, hence the lookbehind for CR.
     fence = f"{re.escape(markup[0])}{{{len(markup)},}}"
     return re.compile(rf"(?:^|(?<=\r)) {{0,3}}{fence}[ \t]*(?=[\r\n]|\Z)".encode(), re.MULTILINE)
 
@@ -199,7 +199,7 @@ def _parser() -> MarkdownIt:
 
 
 def parse(text: str) -> list[Node]:
-    """The top-level blocks of a text with LF line ends; inline text is left as written."""
+    """Parse a text with LF line ends into its top-level blocks; inline text is unchanged."""
     found = plain_blocks(text)
     return _parsed(text) if found is None else found
 
@@ -219,7 +219,7 @@ def _nodes(tokens: Sequence[Token], index: int, end: int) -> Iterator[Node]:
 
 
 def _behind(tokens: Sequence[Token], index: int) -> int:
-    """The index behind the token that closes the one at `index`."""
+    """Return the index after the token that closes the one at `index`."""
     level = tokens[index].level
     if tokens[index].nesting == 1:
         index += 1
@@ -275,14 +275,14 @@ def _items(tokens: Sequence[Token], index: int, end: int) -> Iterator[ListItem]:
 
 _HEADING = regex(r"(#{1,6}) +(\S.*)")
 _WORDS = r"(?:[A-Za-z]|\*\*[A-Za-z]|`[^`])"
-"""What no block but a paragraph begins with."""
+"""Characters with which only a paragraph starts."""
 _ITEM = regex(rf"(  )?- ({_WORDS}.*)")
 _TEXT = regex(rf"{_WORDS}.*")
 _FENCE = regex(r"(`{3,})([^`]*)")
 
 
 def plain_blocks(text: str) -> list[Node] | None:
-    """The top-level blocks of a text with LF line ends; None where it is not plainly written."""
+    """Parse plainly written blocks quickly; return None if the text needs the full parser."""
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
@@ -329,8 +329,8 @@ def _fence(lines: list[str], at: int) -> Node | None:
                 return None
             text = "".join(f"{line}\n" for line in lines[at + 1 : end])
             return Node(Kind.FENCE, at, end + 1, text=text, info=match[2], markup=mark)
-        # Up to three blanks before it it closes, four make it text (CommonMark 0.31, 4.5): asked,
-        # not counted.
+        # With up to three blanks it closes, with four it is text (CommonMark 0.31, 4.5): use the
+        # parser's result.
         if lines[end].lstrip(" ").startswith(mark):
             return None
         end += 1
@@ -347,7 +347,7 @@ def _paragraph(lines: list[str], at: int) -> Node | None:
 
 
 def _list(lines: list[str], at: int) -> Node | None:
-    """A list of items of one line, with items of one line below them."""
+    """Parse a list of one-line items with nested one-line items, or return None."""
     first = at
     heads: list[tuple[int, str, list[tuple[int, str]]]] = []  # line, text, items below it
     while at < len(lines) and lines[at].strip(" "):
@@ -382,5 +382,5 @@ def _list_of(start: int, end: int, items: list[ListItem]) -> Node:
 
 
 def _with_ends(rows: list[Row], end: int) -> Iterator[tuple[Row, int]]:
-    """Each row, and the line behind what it holds: that of the next one."""
+    """Yield each row with the line after its content."""
     return zip(rows, [*(row[0] for row in rows[1:]), end], strict=True)

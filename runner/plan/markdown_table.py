@@ -1,4 +1,4 @@
-"""Read the one table of a Markdown file with given columns, row by row (GFM, Tables extension)."""
+"""Parse the one table with given columns in a Markdown file (GFM, Tables extension)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class TableCell(NamedTuple):
 
 
 def cells(line: str) -> tuple[TableCell, ...]:
-    """The cells of one row; pipes at its ends are no separators."""
+    """Return the cells of one row, without its outer pipes."""
     bounds = [-1]
-    # A row is split before its inline text is read: a pipe in a code span splits, unless escaped
-    # (GFM, 4.10 Tables).
+    # A row is split before inline parsing: an unescaped pipe in a code span splits (GFM, 4.10
+    # Tables).
     bounds += [at for at, sign in enumerate(line) if sign == "|" and line[at - 1 : at] != "\\"]
     bounds.append(len(line))
     found = [_cell(line, left + 1, right) for left, right in pairwise(bounds)]
@@ -55,13 +55,13 @@ def _cell(line: str, left: int, right: int) -> TableCell:
 
 
 def is_dashes(line: str) -> bool:
-    """Whether a line separates a table's head from its body."""
+    """Return whether a line separates a table's head from its body."""
     return "-" in line and bool(_DASHES.match(line))
 
 
 _FENCE = regex(r" {0,3}(?P<mark>`{3,}|~{3,})")
-# Git's markers, of seven signs by default (gitattributes(5), conflict-marker-size); `|||||||` is
-# the base that diff3 shows.
+# Git's conflict markers, seven characters by default (gitattributes(5), conflict-marker-size);
+# `|||||||` is the base in diff3 style.
 _CONFLICT = regex(r"(?:<{7}|>{7}|\|{7})(?: |$)|={7}$")
 
 
@@ -77,18 +77,18 @@ class MarkdownTable(NamedTuple):
 
     lines: tuple[str, ...]
     columns: tuple[str, ...]
-    """Names of the columns, lower case; empty when there is no such table."""
+    """Column names in lower case; empty if there is no such table."""
     head: int
-    """Line of the head, or -1."""
+    """Line of the head row, or -1."""
     rows: tuple[TableRow, ...]
     end: int
-    """Line behind the last row."""
+    """Line after the last row."""
     conflicts: tuple[int, ...]
-    """Lines with conflict markers; between them rows are read from both sides."""
+    """Lines with conflict markers; rows of both sides are read."""
 
 
 def read_sheet(data: bytes, wanted: Sequence[str]) -> MarkdownTable:
-    """The first table outside of fences that has all `wanted` columns (lower case)."""
+    """Return the first table outside fences with all `wanted` columns (lower case)."""
     lines = tuple(text_of(data[body_start(data) :]).split("\n"))
     conflicts = tuple(at for at, line in enumerate(lines) if _CONFLICT.match(line))
     for at in _heads(lines):
@@ -101,18 +101,18 @@ def read_sheet(data: bytes, wanted: Sequence[str]) -> MarkdownTable:
 
 
 def _heads(lines: Sequence[str]) -> Iterator[int]:
-    """Lines that are the head of a table."""
+    """Yield the line numbers of table heads."""
     for at, (line, fenced) in enumerate(zip(lines, _find_fenced(lines), strict=True)):
         if not fenced and "|" in line and at + 1 < len(lines) and is_dashes(lines[at + 1]):
             yield at
 
 
 def _find_fenced(lines: Sequence[str]) -> Iterator[bool]:
-    """For every line, whether it belongs to a fence."""
+    """Yield for every line whether it belongs to a fenced block."""
     fence = ""
     for line in lines:
         match = _FENCE.match(line)
-        # With an info string it opens and never closes (CommonMark 0.31, 4.5).
+        # A line with an info string opens and never closes (CommonMark 0.31, 4.5).
         closes = match and match["mark"].startswith(fence) and not line[match.end() :].strip()
         yield bool(fence or match)
         if not fence and match:
@@ -122,7 +122,7 @@ def _find_fenced(lines: Sequence[str]) -> Iterator[bool]:
 
 
 def ends_fenced(data: bytes) -> bool:
-    """Whether a line added to the file's end would stand in a fence."""
+    """Return whether the file ends inside an open fence."""
     lines = text_of(data[body_start(data) :]).split("\n")
     return list(_find_fenced([*lines, "", "."]))[-1]
 
@@ -133,10 +133,8 @@ def _rows(
     for at in range(start, len(lines)):
         if at in conflicts:
             continue
-        # GFM would make a row of one cell of it; a person who begins a sentence below a table
-        # means none.
+        # GFM would parse it as a row with one cell; a sentence below a table is not one.
         if "|" not in lines[at]:
             return
-        # A row may have fewer cells than the head, and what it has more is ignored (GFM, 4.10
-        # Tables).
+        # A row may have fewer cells than the head; extra cells are ignored (GFM, 4.10 Tables).
         yield TableRow(at, dict(zip(columns, cells(lines[at]), strict=False)))

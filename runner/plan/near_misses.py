@@ -1,4 +1,4 @@
-"""What is nearly a field, a file or a task: reported with its line and how to write it.
+"""Report text that is almost a field, file or task, with the correct form.
 
 Nothing that a person wrote for the runner is dropped in silence. A field that says what a task
 waits for, may write or is proven by is a mistake where it is not read; any other is a warning.
@@ -46,11 +46,11 @@ _BESIDE = regex(
     r"(?:(?<!\s)\s+)?[|;,\u00b7\u2022/]\s*(?:\*\*|__)?(?P<name>[^\W\d_][\w -]{0,30}?)"
     r"(?:\*\*|__)?:(?:\*\*|__)?(?=\s)"
 )
-"""A name behind what separates fields that stand on one line."""
+"""A name after a separator of fields on one line."""
 _TELL = frozenset(("acceptance", "test_contracts", "contracts", "gates", "command", "no_proof"))
-"""Fields that may hold sentences and commands, whatever these look like."""
+"""Fields that may contain arbitrary sentences and commands."""
 _HOLD_NAMES = frozenset(("contracts", "gates"))
-"""Fields whose items are named themselves."""
+"""Fields whose items have names."""
 _TEXTS = frozenset((Kind.PARAGRAPH, Kind.LIST, Kind.CODE, Kind.TABLE, Kind.QUOTE))
 _IS_CODE = "indented lines are code in Markdown"
 _GAP = regex(r"[\s,;]+")
@@ -58,12 +58,12 @@ _AND = frozenset(("and", "&", "+"))
 _QUOTE = regex(r" {0,3}> ?")
 _CHANGE = regex(r"\s*CHANGE-\d+")
 _SENTENCE = regex(rf"{WAITS_FOR}\.?", re.IGNORECASE)
-"""A sentence that says what a task waits for, and nothing else."""
+"""A sentence that only states what a task waits for."""
 _AS_DATA = frozenset(("yaml", "yml"))
 
 
 def find_near_misses(below: Sequence[Node], body: Body, source: Source) -> Iterator[NearMiss]:
-    """All that is nearly a field or a file in what stands below a task's heading."""
+    """Yield everything below a task's heading that resembles a field or a file block."""
     given = {field.key for field in body.fields}
     for field in body.fields:
         yield from _indented(field, given, source)
@@ -95,7 +95,7 @@ def find_near_misses(below: Sequence[Node], body: Body, source: Source) -> Itera
 
 
 _LABELS = frozenset((Kind.PARAGRAPH, Kind.HEADING))
-"""What may name the file that the fence below it holds."""
+"""Blocks that may name the file in the fence below them."""
 
 
 def _parts(field: PlanField) -> Iterator[ListValue]:
@@ -104,7 +104,7 @@ def _parts(field: PlanField) -> Iterator[ListValue]:
 
 
 def _as_data(fence: Node, given: Collection[str]) -> Iterator[NearMiss]:
-    """Fields that stand in a fence of YAML, where a task has none."""
+    """Yield fields in a YAML block that the task does not have elsewhere."""
     if fence.info.casefold() not in _AS_DATA:
         return
     found: list[tuple[str, Run, str]] = []
@@ -126,7 +126,7 @@ _IN_FENCE = "a code block is only an example"
 
 
 def tell_title_marks(title: str, at: Run, given: Collection[str]) -> Iterator[NearMiss]:
-    """A status or needs that a person wrote into a task's title."""
+    """Yield a problem for a status or dependency in a task's title."""
     marks = title_marks(title)
     if marks.status and not ("status" not in given and marks.status == Status.PENDING):
         hint = f"write - Status: {marks.status} in the list right under the heading"
@@ -140,13 +140,13 @@ def tell_title_marks(title: str, at: Run, given: Collection[str]) -> Iterator[Ne
 
 
 def severity_of(key: str, value: str, given: Collection[str]) -> Severity:
-    """How bad it is that a value is not read: a mistake where it matters and is not given."""
+    """Return the severity of an unread value: an error if it matters and is not given elsewhere."""
     is_mistake = key in MATTERS and key not in given and _is_meant(key, value)
     return Severity.ERROR if is_mistake else Severity.WARNING
 
 
 def unknown_severity(field: PlanField, given: Collection[str]) -> Severity:
-    """The same of a field whose name is none, and resembles one or stands for it."""
+    """Return the severity for an unknown field that resembles a known one."""
     key, name = nearly_key(field.name.text), field.name.text
     value = field.values[0].text if field.values else ""
     if key in MATTERS and key not in given and is_mistyped(name):
@@ -155,7 +155,7 @@ def unknown_severity(field: PlanField, given: Collection[str]) -> Severity:
 
 
 def _is_meant(key: str, value: str) -> bool:
-    """Whether a value is of its field's form, and no sentence."""
+    """Return whether a value has the form of its field and is not a sentence."""
     if not value.strip() or plain(value).casefold() in EMPTY_WORDS:
         return not value.strip()
     parts = words(value)
@@ -180,7 +180,7 @@ def _of_block(found: Sequence[NearMiss], node: Node, source: Source) -> Iterator
 
 
 def _indented(field: PlanField, given: Collection[str], source: Source) -> Iterator[NearMiss]:
-    """Tell fields below another field as its items or the following lines of its value."""
+    """Yield fields indented below another field, which are read as part of its value."""
     if field.key in _HOLD_NAMES:
         return
     runs = [run for value in field.values for run in value.runs if run.line > field.name.line]
@@ -191,7 +191,7 @@ def _indented(field: PlanField, given: Collection[str], source: Source) -> Itera
 
 
 def _too_far_right(found: Sequence[NearMiss], why: str, source: Source, last: int) -> NearMiss:
-    """One complaint for fields that an indentation hides, up to the `last` line of the block.
+    """Return one problem for fields that an indentation hides, up to the `last` line.
 
     All its lines have to move by as much, so that the items of a field stay below it.
     """
@@ -230,7 +230,7 @@ def _with_blanks(field: PlanField) -> Iterator[NearMiss]:
 
 
 def _beside(field: PlanField, given: Collection[str]) -> Iterator[NearMiss]:
-    """Fields that stand on another field's line: `Type: data | Depends on: none`."""
+    """Yield fields on the line of another field: `Type: data | Depends on: none`."""
     run = field.values[0].runs[0] if field.values else None
     if run is None or not field.key or field.key in _TELL:
         return
@@ -250,7 +250,7 @@ def _beside(field: PlanField, given: Collection[str]) -> Iterator[NearMiss]:
 def _as_heading(
     node: Node, below: Sequence[Node], source: Source, given: Collection[str]
 ) -> Iterator[NearMiss]:
-    """A chapter of a task that is called as a field is."""
+    """Yield a problem for a subheading with the name of a field."""
     key = key_of(plain(node.text[:100]).rstrip(": "))
     if not key or key in given:
         return
@@ -293,13 +293,13 @@ def _lines(
 
 
 def _find_waits(raw: str) -> str:
-    """The needs of a line such as `Depends on TASK-001 and TASK-002.`; else empty."""
+    """Return the IDs in a line such as `Depends on TASK-001.`; else empty."""
     waits = _SENTENCE.fullmatch(raw.strip())
     return ", ".join(ids_of_sentence(waits["ids"])) if waits else ""
 
 
 def _definition(raw: str) -> str:
-    """The value of a definition list's line, `: value` (PHP Markdown Extra, Pandoc)."""
+    """Return the value of a definition list line, `: value` (Pandoc), or ""."""
     mark, _, value = raw.strip().partition(" ")
     return value.strip() if mark == ":" else ""
 
@@ -373,12 +373,12 @@ def _almost_a_file(fence: Node, suggestion: str, source: Source) -> Complaint:
 _ITEM = r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<mark>[ xX])\][ \t]+)?|\|[ \t]*"
 _REST = r"(?:\*\*|__|`|\[)*(?P<id>(?:TASK|Task)[-_ ]?\d+|T\d{2,})(?![\w.])(?P<rest>.*)"
 _OTHER_HEADING = r"={1,6}[ \t]+|h[1-6]\.[ \t]+|(?:<\w+>[ \t]*)+"
-"""How AsciiDoc, Textile and HTML begin a heading, a summary or an item."""
+"""Start of a heading, summary or item in AsciiDoc, Textile and HTML."""
 _BOLD = r"(?=(?:\*\*|__)[^*_]+(?:\*\*|__):?[ \t]*$)"
 _LISTED = regex(rf"^[ \t]*(?:{_ITEM}|{_OTHER_HEADING}|{_BOLD}){_REST}", re.MULTILINE)
-"""An id that a list, a check list, a row of a table or a line in bold begins with."""
+"""An ID at the start of a list item, check box, table row or bold line."""
 _NAMED = regex(rf"^[ \t]*(?:{_ITEM}|{_OTHER_HEADING})?{_REST}", re.MULTILINE)
-"""An id that any line begins with: of a file without tasks."""
+"""An ID at the start of any line, for files without tasks."""
 
 
 class ListedTask(NamedTuple):
@@ -388,14 +388,14 @@ class ListedTask(NamedTuple):
     written: str
     title: str
     mark: str | None
-    """What stands in its box; None where it has none."""
+    """Content of its box; None without one."""
     line: int
     is_entry: bool
-    """Whether it is one of a list, a table or a title, and not the beginning of a sentence."""
+    """Whether it is an entry of a list, a table or a title, not the start of a sentence."""
 
 
 def find_listed(text: str, *, has_tasks: bool) -> Iterator[ListedTask]:
-    """Ids that lines begin with, outside of fences; any line where the file has no task at all."""
+    """Yield tasks listed at the start of lines outside fences."""
     pattern = _LISTED if has_tasks else _NAMED
     if not pattern.search(text):
         return
@@ -414,6 +414,6 @@ def find_listed(text: str, *, has_tasks: bool) -> Iterator[ListedTask]:
 
 
 def _title_of(rest: str) -> str:
-    """What stands behind a listed id, without the marks and the other cells around it."""
+    """Return the title after a listed id, without markup and other table cells."""
     bare = re.sub(r"</?\w+>", "", rest).lstrip(" *_`]:|-\u2013—").partition("|")[0]
     return plain(bare.rstrip(" *_:|-\u2013—"))

@@ -1,4 +1,4 @@
-"""The plan in outline: what `status` and a run without work need, read without any parser.
+"""The plan's outline for `status` and no-op runs, read without a full parser.
 
 A plainly written section is scanned, or known from an unchanged stretch. Other sections have a
 digest without the characters of their statuses, so a new status keeps them known. Known sections
@@ -39,7 +39,7 @@ class Cut(NamedTuple):
 
     offset: int
     tail: str
-    """What follows the value on its line."""
+    """Text after the value on its line."""
 
 
 class DigestStatus(NamedTuple):
@@ -72,13 +72,13 @@ class KnownSection(NamedTuple):
 
     digest: str
     head: int
-    """CRC of the first line, to find the section again when it moved."""
+    """CRC of the first line, to find the section after it moved."""
     size: int
-    """Bytes without those of the cut values."""
+    """Bytes without the cut values."""
     lines: int
     level: int
     is_last: bool
-    """Whether it reached to the end of its file, so that it is known only there."""
+    """Whether it reached the end of its file; then it is only reused there."""
     title: str
     errors: int
     warnings: int
@@ -98,7 +98,7 @@ class OutlineTask(NamedTuple):
     outputs: tuple[str, ...]
     span: StatusSpan
     digests: Spec | str | Callable[[int], Spec]
-    """Both digests, as 128 hexadecimal digits too, or who knows them by the place of the status."""
+    """Both digests, also as 128 hexadecimal digits, or a function of the status position."""
 
     @property
     def spec(self) -> Spec:
@@ -113,7 +113,7 @@ class Found(NamedTuple):
     """A section in the file at hand."""
 
     known: KnownSection | None
-    """None of a plain section: it is scanned anew each time."""
+    """None for a plain section: it is scanned each time."""
     start: int
     end: int
     first_line: int
@@ -123,7 +123,7 @@ class Found(NamedTuple):
     tasks: tuple[OutlineTask, ...]
 
     def digest(self, data: bytes) -> str:
-        """What the section is known by, whatever its statuses are."""
+        """Return the digest of the section without its statuses."""
         if self.known is not None:
             return self.known.digest
         holes = [(task.span.start, task.span.end) for task in self.tasks]
@@ -142,14 +142,14 @@ class Outline:
 
     @property
     def spans(self) -> dict[str, StatusSpan]:
-        """Where each status stands, for an edit; of two tasks with one id, the first."""
+        """Span of each status; of tasks with the same id, the first."""
         return {task.id: task.span for task in reversed(self.tasks)}
 
 
 def find_plain(
     plain: ScannedSection, start: int, line: int, digests: Callable[[int], Spec]
 ) -> Found:
-    """A plain section with its place: it begins at byte `start`, on `line`."""
+    """Return a plain section at byte `start` and `line`."""
     end, lines, level, title, task = plain
     tasks: tuple[OutlineTask, ...] = ()
     if task is not None:
@@ -160,17 +160,17 @@ def find_plain(
 
 
 def head_of(data: bytes, offset: int) -> int:
-    """CRC of the line that begins at a byte."""
+    """Return the CRC of the line that starts at a byte."""
     match = _REST_OF_LINE.match(data, offset)
     return zlib.crc32(match[0] if match else b"")
 
 
 def digest_without(data: bytes, start: int, end: int, holes: Sequence[tuple[int, int]]) -> str:
-    """Digest of a stretch without the bytes in its holes."""
+    """Return the digest of a range without the bytes in its holes."""
     hasher = hashlib.sha256()
     for left, right in holes:
         hasher.update(data[start:left])
-        # A hole leaves its place: else words could move from before it to behind it, unseen.
+        # A hole leaves a separator: else words could move across it undetected.
         hasher.update(b"\0")
         start = right
     hasher.update(data[start:end])
@@ -186,7 +186,7 @@ def match_known(
     *,
     trusted: bool = False,
 ) -> Found | None:
-    """The section at a byte, when it is this known one but for its statuses."""
+    """Return the section at a byte if it equals a known one except for its statuses."""
     holes: list[tuple[int, int]] = []
     tasks: list[OutlineTask] = []
     shift = start
@@ -235,7 +235,7 @@ def _make_outline_task(
 
 
 def _value(data: bytes, at: int, tail: bytes) -> bytes | None:
-    """The value at a byte, when its line ends in `tail` and nothing in it makes Markdown."""
+    """Return the value at a byte if its line ends in `tail` and has no Markdown."""
     match = _REST_OF_LINE.match(data, at)
     rest = match[0] if match else b""
     if not rest.endswith(tail):
@@ -245,7 +245,7 @@ def _value(data: bytes, at: int, tail: bytes) -> bytes | None:
 
 
 def tail_of(data: bytes, span: StatusSpan, read: tuple[Status, str]) -> str | None:
-    """What follows a value on its line, when the value can be left out of a digest; else None."""
+    """Return the rest of a value's line, if a digest may leave the value out; else None."""
     match = _REST_OF_LINE.match(data, span.end)
     rest = match[0] if match else b""
     try:
@@ -259,13 +259,13 @@ def tail_of(data: bytes, span: StatusSpan, read: tuple[Status, str]) -> str | No
 
 
 def _ends(data: bytes, end: int, section: KnownSection, prefixes: tuple[str, ...]) -> bool:
-    """Whether a section ends at a byte: the file does, or a heading that is none of its own."""
+    """Return whether a section ends at a byte: at the file's end or at another heading."""
     if end == len(data):
         return True
     if section.is_last or data[end - 1 : end] not in (b"\n", b"\r"):
         return False
-    # Underlined text goes back as far as its paragraph does (CommonMark 0.31, 4.3): only behind an
-    # empty line does such a heading begin right here.
+    # A setext heading includes its whole paragraph (CommonMark 0.31, 4.3): only after an empty line
+    # does it certainly start here.
     after_blank = data.endswith((b"\n\n", b"\n\r\n"), 0, end)
     match = _HEADING.match(data, end) or (_SETEXT.match(data, end) if after_blank else None)
     if match is None:

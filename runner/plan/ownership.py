@@ -42,7 +42,7 @@ class OwnershipMap:
         prefixes: tuple[str, ...] = (),
         exists: Callable[[str], bool] = lambda _: False,
     ) -> OwnershipMap:
-        """The map in a file; one without the columns File and Tasks has no rows.
+        """Parse the ownership map in a file; without its columns it has no rows.
 
         A path that `exists` is that path, and no bad glob, whatever it looks like.
         """
@@ -60,7 +60,7 @@ class OwnershipMap:
             raise RunnerError("the ownership map has conflict markers", where=where, hint=_HINT)
 
     def owners(self, path: str) -> tuple[str, ...]:
-        """The tasks that own a file, in the order of the rows that name it or a folder of it."""
+        """Return the tasks that own a file, in the order of matching rows."""
         found = list(self._exact.get(path, ()))
         folders = tuple(folders_of(path))
         for folder in folders[:-1]:
@@ -90,14 +90,14 @@ class OwnershipMap:
 
 
 def glob_folder(glob: str) -> str:
-    """The folder that every match of a gitignore-style glob lies in; empty for anywhere."""
+    """Return the folder that contains every match of a gitignore-style glob, or ""."""
     if "\\" in glob or "/" not in glob.rstrip("/"):
         return ""
     return literal_folder(glob.removeprefix("/"))
 
 
 def names_file(glob: str, path: str) -> bool:
-    """Whether a row's path or gitignore-style glob names a file; a path always names itself."""
+    """Return whether a row's path or gitignore-style glob matches a file."""
     return glob == path or _rule(glob)(path)
 
 
@@ -158,7 +158,7 @@ def _problems(
 def _bad_globs(
     row: TableRow, sheet: MarkdownTable, path: str, exists: Callable[[str], bool]
 ) -> Iterator[Problem]:
-    """Globs that cannot be read; such a row owns the file that is spelled like it, and no other."""
+    """Yield invalid globs; such a row owns only the file of exactly this name."""
     cell = row.cells.get("file")
     for word in words(cell.text) if cell else ():
         file = word.text.removeprefix("./")
@@ -183,7 +183,7 @@ def _bad_globs(
 def add_owners(
     data: bytes, rows: Mapping[str, tuple[str, ...]], prefixes: tuple[str, ...] = ()
 ) -> bytes:
-    """The file with these owners added: to the row of the path, or as a new last row.
+    """Add owners to the rows of their paths, or as new rows at the end.
 
     Owners that are there stay, and so does every byte but what is added. A file without the table
     gets one at its end; one with conflict markers stays as it is.
@@ -224,10 +224,10 @@ def _row(sheet: MarkdownTable, path: str, owners: tuple[str, ...]) -> str:
 
 
 def _code_span(path: str) -> str:
-    """A path as a code span in a table's cell."""
+    """Return a path as a code span for a table cell."""
     ticks = "`" * (max((len(run) for run in re.findall("`+", path)), default=0) + 1)
     pad = " " if path.startswith("`") or path.endswith("`") else ""
-    # In a table a pipe needs its backslash within a code span, too (GFM, 4.10 Tables).
+    # In a table a pipe needs a backslash even in a code span (GFM, 4.10 Tables).
     return f"{ticks}{pad}{path}{pad}{ticks}".replace("|", "\\|")
 
 
@@ -253,8 +253,8 @@ def _with_table(data: bytes, rows: Mapping[str, tuple[str, ...]]) -> bytes:
     body = end.join(line.encode() for line in table) + end
     if not data.removeprefix(BOM).strip():
         return data + b"# File ownership" + end * 2 + body
-    # A fence that nothing closes goes on to the end of the file (CommonMark 0.31, 4.5), and would
-    # swallow what is put there.
+    # An unclosed fence extends to the end of the file (CommonMark 0.31, 4.5) and would absorb
+    # inserted text.
     if ends_fenced(data):
         at = body_start(data)
         return data[:at] + body + end + data[at:]

@@ -1,4 +1,4 @@
-"""PATTERN_INDEX.md: the pattern library, and which of its patterns fit a task."""
+"""PATTERN_INDEX.md: the pattern library, and the patterns that fit a task."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PatternIndex:
 
     @classmethod
     def read(cls, data: bytes) -> PatternIndex:
-        """The index in a file; rows without a PATTERN id are left out."""
+        """Parse the index in a file; rows without a PATTERN ID are ignored."""
         rows = read_sheet(data, ("pattern", "title")).rows
         return cls(tuple(pattern for row in rows if (pattern := _pattern(row))))
 
@@ -60,7 +60,7 @@ class PatternIndex:
         forced: Iterable[str] = (),
         limit: int = 3,
     ) -> tuple[PatternMatch, ...]:
-        """The patterns that fit best: forced ones first and always, then by score, then by order.
+        """Return the best matching patterns: forced ones first, then by score and order.
 
         A domain equal to the task's type counts 3, a common stack 4, a keyword 2 and a word of the
         title 1; a pattern for another stack alone never fits.
@@ -75,7 +75,7 @@ class PatternIndex:
 
 
 def pattern_id(text: str) -> str:
-    """The id in the spelling of the index (`pattern 1` is PATTERN-001)."""
+    """Return a pattern ID in canonical spelling (`pattern 1` is PATTERN-001)."""
     match = _ID.match(text.strip())
     return f"PATTERN-{match[1].zfill(_DIGITS)}" if match else text.strip()
 
@@ -101,7 +101,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 class _Wanted:
-    """What a task is about, folded once for all patterns."""
+    """The search terms of a task, case-folded once for all patterns."""
 
     def __init__(self, kind: str, stack: Iterable[str], keywords: Iterable[str]) -> None:
         self._kind = kind.casefold()

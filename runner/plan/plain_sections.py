@@ -1,4 +1,4 @@
-"""Read the fields of a plainly written section from its lines, without blocks of Markdown.
+"""Parse the fields of a plainly written section from its lines, without a Markdown parser.
 
 The scanner finds plain sections. Each field has a form that is certainly right; below are only
 paragraphs, flat lists and fences at the margin. The usual readers make the values; what they
@@ -41,7 +41,7 @@ _TEST = regex(r"(?:(?P<id>TC-\d+)(?: \((?P<level>[a-z0-9]+)\))?: )?(?P<command>`
 
 
 def read_plain(data: bytes, found: Found) -> Section | None:
-    """A section that was scanned, as the reader of sections gives it; None where it is asked."""
+    """Return a scanned section in the parser's form; None if it needs the parser."""
     if not found.tasks:
         return _section(found, (), ())
     fields, at, below = lines_of_plain(data, found.start)
@@ -78,7 +78,7 @@ def _section(found: Found, tasks: tuple[Task, ...], spans: tuple[StatusSpan, ...
 
 
 def plain_fields(written: bytes, line: int) -> list[PlanField]:
-    """The fields of a plain task as they are written, the first on `line` from 0 in the section."""
+    """Return the fields of a plain task; the first one is on 0-based `line` of its section."""
     heads: list[tuple[Run, list[Run]]] = []
     text = written.decode().removesuffix("\n")
     for at, row in enumerate(text.split("\n"), line):
@@ -92,7 +92,7 @@ def plain_fields(written: bytes, line: int) -> list[PlanField]:
 def _values(
     raw_fields: Mapping[str, bytes], written: bytes, light: OutlineTask, first_line: int, first: int
 ) -> dict[str, object]:
-    """The typed values by key; `first` is the line of the first field, from 0 in the section.
+    """Return the typed values by key; `first` is the first field's 0-based line.
 
     Raises BadValueError for a value that the scanner took for right and that is not.
     """

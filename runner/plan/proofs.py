@@ -1,4 +1,4 @@
-"""The fields that say how a task is proven: test contracts, contracts, gates and examples."""
+"""Parse the fields that define a task's proof: test contracts, contracts, gates, examples."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WITHOUT = regex(
 )
 _NEXT = regex(r"(?:(?<!\s)\s+)?(?:<br\s*/?>|;)\s*|,\s*(?=(?:\*\*|__|`)?TC-)", re.IGNORECASE)
 _QUOTED = regex(r"""=("(?:[^"\\]|\\.)*"|'[^']*')""")
-"""What an option of an entry is set to, where it is more than a word: `start="a; b"`."""
+"""Quoted value of an entry's option, if it has several words: `start="a; b"`."""
 _OWN_SCRIPT = regex(r"\./[\w.+-]+(?:/[\w.+-]+)*")
 _PROGRAMS = """
 pytest python python3 py.test tox nox uv poetry hatch pdm pipenv pre-commit ruff mypy coverage
@@ -43,9 +43,9 @@ make ctest bazel mvn mvnw gradle gradlew sbt dotnet bundle rspec rake ruby php p
 bash sh bats rebar3 cabal zig
 """
 _TEST_PROGRAMS = frozenset(_PROGRAMS.split())
-"""What begins a command line, and hardly a sentence."""
+"""Words that start a command line, and hardly ever a sentence."""
 _TOOLS = frozenset(("grep", "test", "diff", "cmp", "jq", "curl", "sqlite3"))
-"""Words of which a command line begins only where an option follows."""
+"""Words that start a command line only if an option follows."""
 _OPTION = regex(r"--?\w[\w-]*(?:=\S*)?")
 _SENTENCES = """
 a an the is are be been it its that this these which who when where should must shall will can
@@ -53,7 +53,7 @@ and or but not of to with for from by on into about sure through all every each 
 we you they works work passes pass see below above manually covers
 """
 _OF_SENTENCES = frozenset(_SENTENCES.split())
-"""Words that a sentence has and a command line has not."""
+"""Words that occur in sentences but not in command lines."""
 _LEVELS = {"end-to-end": "e2e", "end to end": "e2e", "int": "integration"}
 Made = TypeVar("Made", TestContract, Contract, GateSpec)
 _CONTRACTS = ("openapi", "schema", "command")
@@ -65,7 +65,7 @@ _BLOCK = regex(
 
 
 def entries(field: PlanField) -> Iterator[Run]:
-    """Every entry as one text; several may stand on a line, between `;` or `<br>`.
+    """Yield every entry of a field; `;` and `<br>` separate several on one line.
 
     Of a fence each line that is no comment is one.
     """
@@ -87,7 +87,7 @@ def _lines_of(run: Run) -> Iterator[Run]:
 
 
 def _split_at_separators(run: Run) -> Iterator[Run]:
-    """The text cut at separators that stand outside of code spans and quotes."""
+    """Yield the parts of a text, split at separators outside code spans and quotes."""
     if not _NEXT.search(run.text):
         yield run.part(0, len(run.text))
         return
@@ -107,7 +107,7 @@ _ENTRY = regex(r"(?:openapi|schema|command):\s*+", re.IGNORECASE)
 
 
 def _without_ticks(run: Run, pattern: re.Pattern[str]) -> Run:
-    """Of name and command in one span of code, `` `TC-001: pytest -q` ``, the command alone in it.
+    """Move the ticks of a code span `` `TC-001: pytest -q` `` to its command alone.
 
     Else the name took the opening ticks with it, and the closing ones were the command's.
     """
@@ -118,7 +118,7 @@ def _without_ticks(run: Run, pattern: re.Pattern[str]) -> Run:
         return run
     ticks = "`" * (1 + max(map(len, _TICKS.findall(command)), default=0))
     pad = " " * (command[0] == "`" or command[-1] == "`")
-    # The column of what a message is about: behind the ticks that were taken away.
+    # Column for messages: after the removed backticks.
     column = run.column + run.text.find(match[0])
     return Run(f"{match[0]}{ticks}{pad}{command}{pad}{ticks}", run.line, column)
 
@@ -131,7 +131,7 @@ def _complaint(run: Run, message: str, hint: str) -> Complaint:
 
 
 def _collect(made: Iterable[Made | Complaint]) -> tuple[Made, ...]:
-    """What was made of every entry; raises BadValueError with all complaints."""
+    """Return all valid entries. Raises BadValueError with all complaints."""
     found: list[Made] = []
     bad: list[Complaint] = []
     for one in made:
@@ -145,7 +145,7 @@ def _collect(made: Iterable[Made | Complaint]) -> tuple[Made, ...]:
 
 
 def test_contracts(field: PlanField, first_line: int) -> tuple[TestContract, ...]:
-    """`TC-002 (unit): command`; no level means unit."""
+    """Read test contracts, `TC-002 (unit): command`; the default level is unit."""
     numbered = enumerate(entries(field), start=1)
     return _collect(_test_contract(run, number, first_line) for number, run in numbered)
 
@@ -192,12 +192,12 @@ def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Com
 
 _HELD_OUT = (["held", "out"], ["held-out"])
 _MARKS = ("", "fails", "held out")
-"""Words in the parentheses that are no level."""
+"""Words in the parentheses other than a level."""
 _IN_FOLDER = regex(r"cd [\w./-]+ && ")
 
 
 def is_bare_command(text: str) -> bool:
-    """Whether a test without backticks is one command line: a known program, and no sentence.
+    """Return whether a test without backticks is a command line and not a sentence.
 
     It may begin in a folder: `cd packages/api && npm test`.
     """
@@ -213,20 +213,20 @@ def is_bare_command(text: str) -> bool:
 
 
 def contracts(field: PlanField, first_line: int) -> tuple[Contract, ...]:
-    """`openapi:`, `schema:` and `command:` entries; none where it says why there are none."""
+    """Read `openapi:`, `schema:` and `command:` entries; empty for a reasoned `none`."""
     if no_contracts(field):
         return ()
     return _collect(_contract(run, first_line) for run in entries(field))
 
 
 def no_contracts(field: PlanField) -> str:
-    """The reason of `Contracts: none — reason`; empty where there are entries."""
+    """Return the reason in `Contracts: none — reason`; empty if there are entries."""
     found = list(entries(field))
     return _without(found[0].text) if len(found) == 1 else ""
 
 
 def no_proof(field: PlanField) -> str:
-    """The reason of `Proof: none — reason`."""
+    """Return the reason in `Proof: none — reason`; raises BadValueError without one."""
     text = field.values[0].text if field.values else ""
     reason = _without(text) if len(field.values) == 1 else ""
     if reason:
@@ -239,7 +239,7 @@ def no_proof(field: PlanField) -> str:
 
 
 def _without(text: str) -> str:
-    """Why something is left out, of a value such as `none — reason`."""
+    """Return the reason of a value such as `none — reason`; else empty."""
     match = _WITHOUT.match(plain(text))
     return " ".join(match["why"].split()) if match else ""
 
@@ -257,7 +257,7 @@ def _contract(run: Run, first_line: int) -> Contract | Complaint:
 
 
 def _plain_around_quotes(text: str) -> str:
-    """The text as a reader sees it, but what is quoted byte for byte: it may be a command."""
+    """Return the text without Markdown, except quoted parts, which may be commands."""
     shown, done = "", 0
     for match in _QUOTED.finditer(text):
         if "`" not in match[1]:
@@ -268,7 +268,7 @@ def _plain_around_quotes(text: str) -> str:
 
 
 def gates(field: PlanField, first_line: int) -> tuple[GateSpec, ...]:
-    """`name: command` and `name (network, 60 s): command`."""
+    """Read gates: `name: command` and `name (network, 60 s): command`."""
     return _collect(_gate(run, first_line) for run in entries(field))
 
 

@@ -1,4 +1,4 @@
-"""A line scanner over bytes: what the outline needs of a section that is plainly written.
+"""Scan plainly written sections line by line, as bytes, for the outline.
 
 Such a section is prose below a heading, or a task: a list of known fields with usual values, then
 prose or fences. It holds no mistake, and a few regular expressions read its status, dependencies
@@ -23,7 +23,7 @@ from runner.plan.task_ids import LONGEST_TITLE, heading_of, nearly_named, title_
 if TYPE_CHECKING:
     import re
 
-# Possessive repeats throughout: time stays linear, whatever the bytes are.
+# Possessive repeats throughout: time stays linear for any input.
 _TEXT = rb"[^\x00-\x1f\x7f]"
 _HEAD = regex(
     rb"(?P<level>#{2,6}) (?P<id>TASK-\d{3,}+): (?P<title>[A-Za-z0-9\x80-\xff]%s*+)\n++" % _TEXT
@@ -32,26 +32,26 @@ _FIELD = regex(
     rb"- ([A-Za-z][A-Za-z ]*+): ?(%s*+)(?:\n|\Z)((?:  - %s++(?:\n|\Z))*+)" % (_TEXT, _TEXT)
 )
 _NAME = rb"[\w/\x80-\xff-]*+(?:[ \t]++[\w/\x80-\xff-]++){0,3}+[ \t]*+:"
-# A sentence that says what a task waits for, and a path alone on its line, may be meant as more
-# (`near_misses`): such a section goes to the reader.
+# A sentence about dependencies, and a path alone on its line, may have more meaning
+# (`near_misses`): such a section goes to the full parser.
 _NEEDS = (
     rb"(?i:epends on|ependent on|epending on|eeds|equires|fter|locked by)[: ]++(?i:T)[\w-]*+[ ]?+\d"
 )
 _ALONE = rb"[\w/-]*+\.[A-Za-z][\w./-]*+:?+(?:\n|\Z)"
 _PROSE = rb"[A-Za-z](?!%s|%s|%s)[^\x00-\x1f\x7f|]*+(?:\n|\Z)" % (_NAME, _NEEDS, _ALONE)
-"""A line that begins no block of its own, no field, and is no path alone."""
+"""A line that starts no other block and no field, and is not only a path."""
 _FILE = (
     rb"(?!delete )[A-Za-z0-9_+-]++ file="
     rb"(?![^\n]*(?:\.\.|\.git))[A-Za-z0-9_][A-Za-z0-9_./-]{0,254}+\n"
 )
 _EXAMPLE = rb"(?!ya?ml)[A-Za-z0-9_+-]*+\n(?![ \t]*+[#/<%;\"'-])"
 _OPENED = rb"(?P<mark>`{3,}+)(?:%s)"
-# A closing fence may be indented, and longer than the opening one (CommonMark 0.31, 4.5): where a
-# line only looks like one, the real parser is asked.
+# A closing fence may be indented, and longer than the opening one (CommonMark 0.31, 4.5): a line
+# that only looks like one goes to the real parser.
 _TO_ITS_END = rb"(?:(?! *+(?P=mark))[^\n]*+\n)*+(?P=mark)`*+(?:\n|\Z)"
 _FENCE = _OPENED % (_FILE + rb"|" + _EXAMPLE) + _TO_ITS_END
 _FENCE_OF_NO_TASK = _OPENED % _EXAMPLE + _TO_ITS_END
-"""A file that no task has is reported (`lost_tasks`)."""
+"""Files without a task are reported (`lost_tasks`)."""
 _BODY = regex(
     rb"\n++(?![ \t0-9-])"  # else the list of fields goes on
     rb"(?:\n"
@@ -83,7 +83,7 @@ def _single(value: bytes) -> re.Pattern[bytes]:
 
 
 def _entries(entry: bytes) -> re.Pattern[bytes]:
-    """The form of a field whose value is one such entry on its line, or several below it."""
+    """Return a pattern for a field with one entry on its line or several below it."""
     return regex(rb"(?:%s)?\n(?:  - (?:%s)(?:\n|\Z))*" % (entry, entry))
 
 
@@ -116,10 +116,10 @@ _FORMS = {
     "changes_tests": _entries(_PATHS),
     "no_proof": _single(b"none \xe2\x80\x94 [A-Za-z][^\n]*"),
 }
-"""Of each field the forms that are certainly right."""
+"""Forms of each field that are certainly valid."""
 _ITEMS = rb"(?:- %s:(?P<%s>\n(?:  - (?:%s)\n)++))?+"
-# Markup, a sign that may close a heading, and a bracket at the end, which may say a status or needs
-# (`title_marks`), are looked at one by one.
+# Markup, a sign that may close a heading, and a final bracket, which may contain a status or
+# dependencies (`title_marks`), are checked individually.
 _BARE_TITLE = rb"[A-Za-z0-9](?: ?[^\x00-\x20\x7f-\xff*_~`\\\[\]<&#])*+(?<!\))"
 _USUAL = regex(
     rb"(?P<fields>(?P<head>(#{2,6}) (TASK-\d{3,}+): (%s)\n++)(?=- )" % _BARE_TITLE
@@ -162,13 +162,13 @@ class ScannedSection(NamedTuple):
 
 
 def may_scan(data: bytes) -> bool:
-    """Whether a file is such that sections of it may be plain: UTF-8 with LF line ends."""
+    """Return whether a file can contain plain sections: UTF-8 with LF line ends."""
     try:
         data.decode()
     except UnicodeDecodeError:
         return False
-    # A lone CR and CR LF end lines, too (CommonMark 0.31, 2.1): the expressions here know LF
-    # alone.
+    # A lone CR and CR LF also end lines (CommonMark 0.31, 2.1): the expressions here only handle
+    # LF.
     return b"\r" not in data
 
 
@@ -179,18 +179,18 @@ class TaskLines(NamedTuple):
     title: str
     level: int
     fields: dict[str, bytes]
-    """By key, in their order: the text behind the colon, LF, and the items below."""
+    """By key, in order: text after the colon, LF, and the items below."""
     value: StatusSpan | None
-    """The bytes of the status; None where none is written."""
+    """Bytes of the status; None if none is written."""
     first: int
     """Byte of the first field, after the empty lines below the heading."""
     below: int
-    """Byte at which prose and fences begin."""
+    """First byte of prose and fences."""
     end: int
 
 
 def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> ScannedSection | None:
-    """The section that begins at a byte; None where it is not certainly of the plain shape."""
+    """Scan the section at a byte offset; return None if it is not certainly plain."""
     usual = _USUAL.match(data, start)
     scanned = None if usual is None else _scan_usual(data, usual)
     if scanned is not None:
@@ -215,7 +215,7 @@ def scan(data: bytes, start: int, prefixes: tuple[str, ...] = ()) -> ScannedSect
 
 
 def _scan_usual(data: bytes, usual: re.Match[bytes]) -> ScannedSection | None:
-    """The section of a usual task; None where its parts are to be asked one by one."""
+    """Return the section of a usual task; None if it needs the slower scan."""
     _, _, marks, id_, title, status_text, kind, needs, outputs, _, _, following = usual.groups()
     start, end = usual.span()
     if following is None:
@@ -242,12 +242,12 @@ _PENDING = (Status.PENDING, "")
 
 
 def _before_fields(first: int) -> StatusSpan:
-    """Where a missing status goes: an item before the field that begins at a byte."""
+    """Return the span for a missing status: a new item before the first field."""
     return StatusSpan(first, first, "- Status: ", "\n")
 
 
 def task_lines(data: bytes, start: int) -> TaskLines | None:
-    """The lines of the task that begins at a byte; None where they are not certainly plain."""
+    """Return the lines of the task at a byte offset; None if they are not certainly plain."""
     head = _HEAD.match(data, start)
     return None if head is None else _lines_behind(data, head)
 
@@ -279,7 +279,7 @@ def _lines_behind(data: bytes, head: re.Match[bytes]) -> TaskLines | None:
 
 
 def lines_of_plain(data: bytes, start: int) -> tuple[dict[str, bytes], int, int]:
-    """Of a task that was scanned: what its fields say, and where they begin and end.
+    """Return field values of a scanned task, and where the fields start and end.
 
     Nothing is asked of their form again, which is most of what `task_lines` costs. Raises
     ValueError for a section that cannot have been scanned.
@@ -306,7 +306,7 @@ def lines_of_plain(data: bytes, start: int) -> tuple[dict[str, bytes], int, int]
 
 
 def _scan_chapter(data: bytes, start: int, prefixes: tuple[str, ...]) -> ScannedSection | None:
-    """What stands before a task: a heading that is none and prose, up to the next heading."""
+    """Scan a heading that is no task, with its prose up to the next heading; None if unclear."""
     match = _CHAPTER.match(data, start)
     if match is None:
         return None
@@ -334,13 +334,13 @@ def _key_of(name: bytes) -> str:
 
 
 def _end(data: bytes, at: int, level: int) -> int | None:
-    """Where a section ends whose fields end at a byte; None where something odd is below them."""
+    """Return the end of a section whose fields end at a byte; None for unknown content below."""
     if body := _BODY.match(data, at):
         at = body.end()
     if at == len(data):
         return at
     following = _NEXT.match(data, at)
-    # A deeper heading that names no task belongs to this section's body, which is not plain then.
+    # A deeper heading without a task belongs to this section's body, which then is not plain.
     if following is None or not (following[2] or len(following[1]) <= level):
         return None
     return at
@@ -354,8 +354,7 @@ def _is_printable(section: bytes) -> bool:
 
 def _title(raw: bytes) -> str | None:
     title = raw.decode()
-    # Signs at the end close a heading where a blank stands before them, and are text elsewhere
-    # (CommonMark 0.31, 4.2).
+    # Trailing signs close a heading only after a blank, else they are text (CommonMark 0.31, 4.2).
     if len(title) > LONGEST_TITLE or title.rstrip().endswith("#"):
         return None
     return " ".join(plain(title.strip()).split())
@@ -372,14 +371,14 @@ def _kind(value: bytes | None) -> str:
 
 
 def needs_in(value: bytes | None) -> tuple[str, ...]:
-    """The ids of a plain Depends on."""
+    """Return the IDs in a plain `Depends on` value."""
     if value is None or value in _NONE:
         return ()
     return tuple(dict.fromkeys(value.decode().split(", ")))
 
 
 def paths_in(value: bytes) -> tuple[str, ...] | None:
-    """The paths of a field; None where one of them needs a second look."""
+    """Return the paths of a field; None if one needs the parser."""
     if not value:
         return ()
     found = tuple(dict.fromkeys(_ONE_PATH.findall(value)))
@@ -390,4 +389,4 @@ def paths_in(value: bytes) -> tuple[str, ...] | None:
 
 _ANY = frozenset((b"any", b"anything"))
 _SHORT = 255
-"""Bytes of a path that is certainly not too long."""
+"""Bytes of a path that is certainly short enough."""

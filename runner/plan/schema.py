@@ -1,4 +1,4 @@
-"""What a task's fields must be: the border where text from the file becomes typed values.
+"""Validate a task's fields: text from the file becomes typed values.
 
 pydantic is imported when a section is read, never before: a cached plan does without it.
 """
@@ -38,7 +38,7 @@ _FILE = regex(
     r"(?P<tick>`?)(?P<path>[^`\s]+|(?<=`)[^`]+)(?P=tick)\s+`?(?P<digest>sha256:[0-9a-f]{64})`?"
 )
 GRADES = ("tests", "independent")
-"""What `Assurance` may ask for."""
+"""Allowed values of `Assurance`."""
 _HINT = "write `path` sha256:DIGEST; `runner hold-out TASK FILE` writes this line"
 
 
@@ -85,7 +85,7 @@ def read_files(field: PlanField) -> tuple[HeldOutFile, ...]:
 
 
 def _fault(path: str) -> tuple[str, str] | None:
-    """Why a path cannot be a held-out file, and what to write; None where it can."""
+    """Return why a path cannot be a held-out file, and a remedy; None if it can."""
     if path.endswith("/"):
         return f'held-out file "{path}" is a folder', "list each of its files on its own line"
     if "*" in path or "?" in path:
@@ -94,7 +94,7 @@ def _fault(path: str) -> tuple[str, str] | None:
 
 
 class Surroundings(NamedTuple):
-    """What a value cannot know of itself: prefixes of ids, and the line its section begins at."""
+    """The context of a value: prefixes of ids, and the line where its section begins."""
 
     prefixes: tuple[str, ...]
     first_line: int
@@ -140,7 +140,7 @@ READERS: Mapping[str, Read] = {
     "source": _by(values.name),
     "model": _by(values.model),
 }
-"""Of each field, by key, what makes a value of its text; raises BadValueError where it cannot."""
+"""By field key, the function that parses its text; raises BadValueError."""
 
 
 class Validated(NamedTuple):
@@ -151,7 +151,7 @@ class Validated(NamedTuple):
 
 
 def validate(fields: Mapping[str, PlanField], around: Surroundings) -> Validated:
-    """Fields by key, each with its type in the model; bad ones are left out and complained of.
+    """Return the typed values of valid fields, and the complaints about invalid ones.
 
     Where all are good, what reads them is enough: a property test holds it equal to the schema,
     which is asked of everything else. Importing it takes longer than a small plan.
@@ -163,7 +163,7 @@ def validate(fields: Mapping[str, PlanField], around: Surroundings) -> Validated
 
 
 def validate_by_schema(fields: Mapping[str, PlanField], around: Surroundings) -> Validated:
-    """The same by the schema alone."""
+    """Validate fields by the schema; return the valid values and the problems."""
     from pydantic import ValidationError
 
     try:
@@ -188,7 +188,7 @@ def _complaints(error: ValidationError) -> tuple[set[str], tuple[Complaint, ...]
 
 @cache
 def _adapter() -> TypeAdapter[dict[str, object]]:
-    """Reads a plain dict: of a model, the fields that are not given would be made each time."""
+    """Return the validator of a plain dict, which creates no values for missing fields."""
     from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationInfo, with_config
     from typing_extensions import TypedDict  # pydantic wants it below Python 3.12, and brings it
 

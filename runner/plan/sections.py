@@ -1,4 +1,4 @@
-"""The plan's file as sections: the smallest parts whose tasks can be read alone."""
+"""Split the plan's file into sections whose tasks can be parsed alone."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ else:
     lost_tasks = lazy_module("runner.plan.lost_tasks")
 
 _REASONS = ("no_proof", "no_contracts")
-"""Why a task does without a proof, or without contracts."""
+"""Reasons for a task without a proof or without contracts."""
 _PROVE = frozenset(
     ("test_contracts", "held_out_files", "contracts", "gates", "coverage", *_REASONS)
 )
-"""The fields that say how a task is proven."""
+"""Fields that define how a task is proven."""
 Part: TypeAlias = "str | float | tuple[Part, ...] | None"
 
 
@@ -60,7 +60,7 @@ class Section:
     first_line: int
     line_count: int
     level: int
-    """Level of the task that is open at the end, so that deeper headings are its own; or 0."""
+    """Level of the task still open at the end, which owns deeper headings; or 0."""
     title: str
     tasks: tuple[Task, ...]
     spans: tuple[StatusSpan, ...]
@@ -69,7 +69,7 @@ class Section:
 
 
 def read_sections(data: bytes, path: str, prefixes: tuple[str, ...]) -> Iterator[Section]:
-    """All sections of a file, in order."""
+    """Yield all sections of a file in order."""
     reader = SectionReader(path, prefixes, Cuts(data))
     offset, line = body_start(data), 1
     ahead: Piece | None = None
@@ -80,7 +80,7 @@ def read_sections(data: bytes, path: str, prefixes: tuple[str, ...]) -> Iterator
 
 
 class SectionReader(NamedTuple):
-    """What reading a section needs to know besides the bytes."""
+    """The context for reading a section."""
 
     path: str
     prefixes: tuple[str, ...]
@@ -90,7 +90,7 @@ class SectionReader(NamedTuple):
 def section_at(
     data: bytes, start: int, first_line: int, reader: SectionReader, ahead: Piece | None = None
 ) -> tuple[Section, Piece | None]:
-    """The section that begins at byte `start`, and the piece behind it when that was read too."""
+    """Parse the section at byte `start`; also return the next piece if it was read."""
     found = [ahead or piece_at(data, start, first_line, reader.cuts)]
     lines = found[0].source.line_count
     level = _open_level(found[0], 0, reader.prefixes)
@@ -107,7 +107,7 @@ def section_at(
 
 
 def _open_level(piece: Piece, level: int, prefixes: tuple[str, ...]) -> int:
-    """The level of the task that is open behind a piece, when `level` was open before it."""
+    """Return the level of the open task after a piece; `level` is the one before it."""
     for index, node in enumerate(piece.nodes):
         if node.kind is Kind.HEADING:
             if task_heading(piece.nodes, index, piece.source, prefixes):
@@ -127,7 +127,7 @@ def _begins_section(piece: Piece, level: int, prefixes: tuple[str, ...]) -> bool
 def task_heading(
     nodes: Sequence[Node], index: int, source: Source, prefixes: tuple[str, ...]
 ) -> TaskHeading | None:
-    """What the heading at `index` says when it begins a task, or None.
+    """Return the task heading at `index`, or None if it is no task.
 
     An id that is none for certain needs a Status item before the next heading; a number alone,
     and an id without a separator, need fields right below them.
@@ -190,7 +190,7 @@ def _join_pieces(found: Sequence[Piece]) -> tuple[Node, ...]:
 def _task_ranges(
     nodes: Sequence[Node], source: Source, prefixes: tuple[str, ...]
 ) -> Iterator[tuple[int, TaskHeading, int]]:
-    """Every task's heading, what it says, and the index behind its last block."""
+    """Yield every task's heading index, the heading, and the index after its last block."""
     begun: tuple[int, TaskHeading] | None = None
     for index, node in enumerate(nodes):
         if node.kind is not Kind.HEADING:
@@ -217,7 +217,7 @@ class _Maker:
         self.problems: list[Problem] = []
         self.written: list[PlanCommand] = []
         self._covered: set[int] = set()
-        """Lines at which the blocks of tasks begin."""
+        """First lines of the blocks of tasks."""
 
     def add_task(self, node: Node, heading: TaskHeading, below: Sequence[Node]) -> None:
         body = read_body(below, self.source)
@@ -250,7 +250,7 @@ class _Maker:
         )
 
     def _fields_by_key(self, body: Body) -> Mapping[str, PlanField]:
-        """The known fields; a list that is given twice is one list, other repeats are errors."""
+        """Return the known fields by key; repeated lists are joined, other repeats are errors."""
         known: dict[str, PlanField] = {}
         for field in body.fields:
             if not field.key:
@@ -277,7 +277,7 @@ class _Maker:
         self._complain(complaint, near_misses.unknown_severity(field, given))
 
     def add_notes(self, nodes: Sequence[Node]) -> None:
-        """The title, and what looks like a task and is none."""
+        """Add the title, and notes on headings and blocks that look like tasks but are none."""
         tasks = {task.line - self.source.first_line for task in self.tasks}
         headings = [one for one in nodes if one.kind is Kind.HEADING and one.start not in tasks]
         for node in headings:
@@ -295,7 +295,7 @@ class _Maker:
 
 
 def problem_of(complaint: Complaint, source: Source, path: str, severity: Severity) -> Problem:
-    """A complaint with its place in the file."""
+    """Convert a complaint to a problem with its place in the file."""
     return Problem(
         complaint.message,
         path,
@@ -350,7 +350,7 @@ def _literal(values: Mapping[str, object], body: Body) -> tuple[str, ...]:
 
 
 def make_task(id_: str, title: str, line: int, body: Body, values: Mapping[str, object]) -> Task:
-    """A task of what its section says; `values` are the typed ones by key."""
+    """Create a task from its section's body and typed values."""
     status = cast("tuple[Status, str]", values.get("status", (Status.PENDING, "")))
     others = {key: value for key, value in values.items() if key != "status" and value is not None}
     if needs := cast("tuple[str, ...]", others.get("depends_on")):
@@ -377,7 +377,7 @@ def spec_of(
     fences: Iterable[str],
     blocks: Iterable[Block],
 ) -> Spec:
-    """Both digests of a task.
+    """Compute both digests of a task.
 
     `prose` is without fields, comments, rules and change quotes; white space does not count.
     `fences` are the fenced examples in it, `blocks` what is written: both byte for byte.
@@ -387,13 +387,13 @@ def spec_of(
         tuple(_collapse_spaces(text) for text in prose if text.strip()),
         tuple(fences),
         tuple((block.kind.value, block.path, block.text) for block in blocks),
-        # Without ids: to name what is asked for does not ask for anything else.
+        # Without IDs: naming an item does not change the specification.
         tuple(_collapse_spaces(_without_id(text)) for text in _texts(values, "acceptance")),
         tuple(sorted(_texts(values, "outputs"))),
         tuple(sorted(_texts(values, "depends_on"))),
         str(values.get("implementer", "")),
         str(values.get("command", "")),
-        # only where it is given: what was built before there was such a field stays built
+        # only if given: work built before this field existed stays valid
         *([tuple(sorted(named))] if (named := _texts(values, "changes_tests")) else []),
     )
     proof = _unproven() if _PROVE.isdisjoint(values) else _digest(_proof(values))
@@ -402,7 +402,7 @@ def spec_of(
 
 @cache
 def _unproven() -> bytes:
-    """The digest of a task whose fields say nothing of a proof, as most of a long plan's are."""
+    """Return the proof digest of a task without proof fields; cached for speed."""
     return _digest(_proof({}))
 
 
@@ -411,7 +411,7 @@ def _proof(values: Mapping[str, object]) -> Part:
     contracts: tuple[Contract, ...] = values.get("contracts", ())  # type: ignore[assignment]  # the same
     gates: tuple[GateSpec, ...] = values.get("gates", ())  # type: ignore[assignment]  # the same
     coverage: float | None = values.get("coverage")  # type: ignore[assignment]  # the same
-    # only where they are given: what was proven before there were such fields stays proven
+    # only if given: proofs from before these fields existed stay valid
     without = tuple((key, str(values[key])) for key in _REASONS if values.get(key))
     held: tuple[HeldOutFile, ...] = values.get("held_out_files", ())  # type: ignore[assignment]  # the same
     return (
@@ -445,12 +445,12 @@ def _collapse_spaces(text: str) -> str:
 
 
 def _digest(part: Part) -> bytes:
-    """Digest of nested values; `repr` keeps every border between them."""
+    """Return the digest of nested values; `repr` keeps the borders between them."""
     return hashlib.sha256(repr(part).encode("utf-8", "replace")).digest()
 
 
 def status_span(heading: Node, below: Sequence[Node], body: Body, source: Source) -> StatusSpan:
-    """The bytes of the task's status, or where to insert one that is missing.
+    """Return the span of the task's status, or where to insert it.
 
     A missing one goes before the first field, in the style of that field; without fields it makes
     a list right under the heading.
@@ -478,7 +478,7 @@ def _value_span(field: PlanField, source: Source) -> StatusSpan:
 
 
 def _at_line(source: Source, line: int, before: str, after: str) -> StatusSpan:
-    """An insertion of a whole line before `line`."""
+    """Return a span that inserts a line before `line`."""
     at = source.byte(line, 0)
     return StatusSpan(at, at, before, after + "\n")
 
@@ -499,8 +499,8 @@ def _new_line(field: PlanField, source: Source) -> StatusSpan:
     mark = bare[: bare.index(field.name.text[0])]
     behind = bare[len(mark) + len(field.name.text) :]
     name = f"{mark}Status{mark}:" if mark and behind.startswith(mark) else f"{mark}Status:{mark}"
-    # Two blanks or a backslash keep the lines of a paragraph apart where it is rendered (CommonMark
-    # 0.31, 6.7).
+    # Two blanks or a backslash keep a paragraph's lines apart in rendered form (CommonMark 0.31,
+    # 6.7).
     ending = raw[len(raw.rstrip(" \t\\")) :] or ("" if not mark else "  ")
     return _at_line(source, line, f"{lead}{name} ", ending)
 
@@ -511,7 +511,7 @@ def _new_row(node: Node, source: Source) -> StatusSpan:
     open_pipe, close_pipe = raw.strip().startswith("|"), raw.strip().endswith("|")
     before = f"{lead}{'| ' if open_pipe else ''}Status | "
     after = " |" if close_pipe else ""
-    # Behind the head and its dashes: what stands above them would be the head (GFM, 4.10 Tables).
+    # After the head and its delimiter row: a row above them would be the head (GFM, 4.10 Tables).
     line = node.start + 2
     if line >= len(source.lines):
         return _at_end(source, before, after)
@@ -519,7 +519,7 @@ def _new_row(node: Node, source: Source) -> StatusSpan:
 
 
 def _at_end(source: Source, before: str, after: str) -> StatusSpan:
-    """A new last line behind one that has no line end."""
+    """Return the span of a new last line in a source without a final line end."""
     last = len(source.lines) - 1
     at = source.byte(last, len(source.lines[last]))
     return StatusSpan(at, at, "\n" + before, after)
@@ -535,13 +535,13 @@ def _new_list(heading: Node, below: Sequence[Node], source: Source) -> StatusSpa
 
 
 def _marker(heading: Node, below: Sequence[Node], source: Source) -> str:
-    """What a new list begins with, so that what follows stays outside of it."""
+    """Return the start of a new list that does not absorb the following text."""
     follows = next((line for line in source.lines[heading.end :] if line.strip(" \t")), "")
-    # Behind a list, indented text would be a part of its item (CommonMark 0.31, 5.2); a paragraph
-    # takes none in.
+    # After a list, indented text would join its item (CommonMark 0.31, 5.2); a paragraph absorbs
+    # none.
     if follows.startswith((" ", "\t")):
         return "**Status:** "
-    # With the same mark the two lists would be one; another mark begins a list of its own
-    # (CommonMark 0.31, 5.3).
+    # With the same mark the two lists would merge; another mark starts a new list (CommonMark 0.31,
+    # 5.3).
     dashes = bool(below) and below[0].kind is Kind.LIST and below[0].markup == "-"
     return "* Status: " if dashes else "- Status: "

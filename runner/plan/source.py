@@ -1,4 +1,4 @@
-"""A stretch of a Markdown file: its lines as text, and where each byte of them lies."""
+"""A range of a Markdown file: its lines as text, and the byte offset of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from runner.lazy_pattern import regex
 
 BOM = b"\xef\xbb\xbf"
-# U+0000 among them, as CommonMark 0.31, 2.3 wants it for safety.
+# Including U+0000, which CommonMark 0.31, 2.3 replaces for security.
 _BAD_BYTES = regex("[\ud800-\udfff\0]")
 
 
@@ -21,7 +21,7 @@ class Run(NamedTuple):
     column: int
 
     def part(self, start: int, end: int) -> Run:
-        """The characters from `start` to `end`, without the blanks around them."""
+        """Return the characters from `start` to `end` without surrounding spaces."""
         text = self.text[start:end]
         lead = len(text) - len(text.lstrip())
         return Run(text.strip(), self.line, self.column + start + lead)
@@ -46,33 +46,33 @@ class Source:
 
     @property
     def line_count(self) -> int:
-        """How many lines there are; a last line that is empty counts for none."""
+        """Number of lines; an empty last line is not counted."""
         return len(self.lines) - (not self.lines[-1])
 
     def between(self, start: int, end: int) -> str:
-        """The lines from `start` up to `end`, ended by LF."""
+        """Return the lines from `start` up to `end`, ended by LF."""
         return "\n".join(self.lines[start:end])
 
     def byte(self, line: int, column: int) -> int:
-        """Where in the file a character begins."""
+        """Return the byte offset of a character in the file."""
         if not self._begins:
             self._begins = [0, *accumulate(map(len, self.raw.splitlines(keepends=True)))]
         begin = self._begins[line]
         if not column:
             return self.start + begin
         raw_line = self.raw[begin : (self._begins[line + 1 :] or [begin])[0]]
-        # A byte that is no UTF-8 is one character here as in `text_of`, so that columns agree.
+        # A non-UTF-8 byte is one character, as in `text_of`, so that columns agree.
         characters = raw_line.decode("utf-8", "surrogateescape")[:column]
         return self.start + begin + len(characters.encode("utf-8", "surrogateescape"))
 
     def run(self, line: int) -> Run:
-        """A whole line, without the blanks around it."""
+        """Return a whole line without surrounding spaces."""
         whole = Run(self.lines[line], line, 0)
         return whole.part(0, len(whole.text))
 
 
 def text_of(raw: bytes) -> str:
-    """Bytes as text with LF line ends; what is not UTF-8 becomes U+FFFD, one a byte."""
+    """Decode bytes with LF line ends; each invalid UTF-8 byte becomes U+FFFD."""
     text = raw.decode("utf-8", "surrogateescape")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -80,11 +80,11 @@ def text_of(raw: bytes) -> str:
 
 
 def body_start(data: bytes) -> int:
-    """Where the text begins: behind a byte order mark."""
+    """Return the start of the text after a byte order mark."""
     return len(BOM) if data.startswith(BOM) else 0
 
 
 def line_end_of(data: bytes) -> bytes:
-    """The line end a file uses first; LF when it has none."""
+    """Return the first line end of a file; LF by default."""
     match = re.search(rb"\r\n|\r|\n", data)
     return match[0] if match else b"\n"

@@ -1,4 +1,4 @@
-"""Where in TASK-GRAPH.md a value of a task stands, found again when a message needs it."""
+"""Find the position of a task's value in TASK-GRAPH.md when a message needs it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _REMEMBERED = 64
-"""Sections whose fields are kept, for several questions about one task."""
+"""Sections whose fields are cached, for several questions about one task."""
 
 
 class Position(NamedTuple):
@@ -41,18 +41,18 @@ class Spans:
     def __init__(self, data: bytes, path: str) -> None:
         self.path = path
         self._data = data
-        # By the line of their heading; no cache around a method of its own, which would hold all of
-        # the text until somebody looks for cycles.
+        # By heading line; not a cache around a method, which would keep the whole text alive until
+        # a cycle collection.
         self._known: dict[int, tuple[PlanField, ...]] = {}
 
     def heading(self, task: Task) -> Position:
-        """The heading of a task."""
+        """Return the position of a task's heading."""
         line = self._line(task.line)
         column = len(line) - len(line.lstrip("# \t"))
         return Position(task.line, column + 1, max(1, len(line[column:].rstrip())), line)
 
     def find(self, task: Task, key: str, text: str = "") -> Position:
-        """A field of a task, at `text` in its values when it is there; else the heading."""
+        """Return the position of `text` in a task's field, else the field's, else the heading's."""
         fields = [field for field in self._read(task.line) if field.key == key]
         for field in fields:
             if text and (run := _at(field, text)):
@@ -62,7 +62,7 @@ class Spans:
         return self.heading(task)
 
     def at_line(self, line: int, text: str = "") -> Position:
-        """A text on a known line."""
+        """Return the position of a text on a known line."""
         source = self._line(line)
         column = max(source.find(text), len(source) - len(source.lstrip()), 0)
         return Position(line, column + 1, max(1, len(text)), source)
@@ -70,13 +70,13 @@ class Spans:
     def problem(
         self, at: Position, message: str, hint: str, severity: Severity = Severity.ERROR
     ) -> Problem:
-        """What is wrong at a place of this file."""
+        """Return a problem at a place in this file."""
         return Problem(
             message, self.path, at.line, at.column, hint, severity, at.source_line, at.width
         )
 
     def text(self) -> str:
-        """All lines of the file, ended by LF."""
+        """Return the file's text with LF line ends."""
         return text_of(self._data)
 
     def _position(self, task: Task, run: Run) -> Position:
@@ -91,7 +91,7 @@ class Spans:
         return self._known[line]
 
     def _read_fields(self, line: int) -> tuple[PlanField, ...]:
-        """The fields of the section whose heading is on `line`; their lines count from it."""
+        """Return the fields of the section whose heading is on `line`, with relative lines."""
         start = self._starts[line - 1]
         if self._may_scan and (lines := task_lines(self._data, start)):
             head = self._data.count(b"\n", start, lines.first)
@@ -124,7 +124,7 @@ class Spans:
 
 
 def _at(field: PlanField, text: str) -> Run | None:
-    """Where `text` stands among the values of a field."""
+    """Return the place of `text` in the values of a field, or None."""
     for entry in locate_values(field):
         spelled = plain(entry.text)
         if text in (entry.text, entry.text.removeprefix("./"), task_id(spelled)):

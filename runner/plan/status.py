@@ -1,4 +1,4 @@
-"""A Status value as people write it, and the characters that the runner puts in its place."""
+"""Parse Status values as people write them, and write the runner's symbols."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _WORD = regex(
 _DASH = regex(r"\s*(?:—|\u2013|\u2212|--?)\s*")
 _MARKUP = regex(r"^(\*\*|__|\*|_|`|~~)(?=\S)(?P<in>.+?)\1")
 _CONTROL = regex("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]+")
-# A pipe in a table's cell as in a list: a backslash before it would be read in the one and seen
-# in the other (CommonMark 0.31, 2.5; GFM, 4.10).
+# Escapes a pipe in a table cell and in a list: a backslash before it would be parsed in one and
+# visible in the other (CommonMark 0.31, 2.5; GFM, 4.10).
 _PIPE = "&#124;"
 ODD_VALUE = regex(rb"\||<!--|\\\Z|\A\s|\s\Z|\A\Z")
-"""A value that may be more than the characters of a status: a cell, a comment, a line break."""
+"""A value that may be more than a status: a cell, a comment, a line break."""
 
 
 class StatusSpan(NamedTuple):
@@ -49,7 +49,7 @@ class StatusSpan(NamedTuple):
     after: str = ""
 
     def move(self, distance: int) -> StatusSpan:
-        """The same span when bytes before it were added or taken away."""
+        """Return the span moved by `distance` bytes."""
         if not distance:
             return self
         return StatusSpan(self.start + distance, self.end + distance, self.before, self.after)
@@ -63,18 +63,18 @@ class StatusSpans(Sequence[StatusSpan]):
     def __init__(self, spans: Iterable[StatusSpan] = ()) -> None:
         self._bounds = array("I")  # 4 bytes each: a plan of 4 GB is none
         self._around: dict[int, tuple[str, str]] = {}
-        """What is written around a value, of those few that have none yet."""
+        """Text around the few values that are not in the file yet."""
         self.extend(spans)
 
     def extend(self, spans: Iterable[StatusSpan]) -> None:
-        """Put more of them behind those that are there."""
+        """Append spans."""
         for start, end, before, after in spans:
             if before or after:
                 self._around[len(self)] = (before, after)
             self._bounds.extend((start, end))
 
     def shift_behind(self, written: Mapping[int, tuple[int, StatusSpan]]) -> StatusSpans:
-        """The spans behind an edit, by number where a value is now and how much longer it became.
+        """Return the spans after an edit; `written` has each new span and its growth by number.
 
         All must be in the order of the file.
         """
@@ -118,7 +118,7 @@ class StatusSpans(Sequence[StatusSpan]):
 
 
 class SpansByTask(Mapping[str, StatusSpan]):
-    """Where the status of each task stands in a text; the names are one for all its edits."""
+    """The position of each task's status in a text; the names are the same for all edits."""
 
     __slots__ = ("_numbers", "spans")
 
@@ -128,7 +128,7 @@ class SpansByTask(Mapping[str, StatusSpan]):
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, StatusSpan]]) -> SpansByTask:
-        """The same from pairs; of two tasks with one id, the first."""
+        """Build the mapping from pairs; the first of two spans with one ID wins."""
         numbers: dict[str, int] = {}
         spans = StatusSpans()
         for id_, span in pairs:
@@ -140,11 +140,11 @@ class SpansByTask(Mapping[str, StatusSpan]):
         return cls.of((id_, spans[numbers[id_]]) for id_ in ordered)
 
     def number(self, id_: str) -> int:
-        """The place of a task among the spans. Raises KeyError."""
+        """Return the index of a task's span. Raises KeyError."""
         return self._numbers[id_]
 
     def shift_behind(self, written: Mapping[int, tuple[int, StatusSpan]]) -> SpansByTask:
-        """The same behind an edit, as `StatusSpans.shift_behind` has it."""
+        """Return the mapping after an edit; see `StatusSpans.shift_behind`."""
         return SpansByTask(self._numbers, self.spans.shift_behind(written))
 
     def __getitem__(self, id_: str) -> StatusSpan:
@@ -162,7 +162,7 @@ class SpansByTask(Mapping[str, StatusSpan]):
 
 @lru_cache(maxsize=1024)
 def read_status(value: str) -> tuple[Status, str] | None:
-    """Status and note of a value such as `BLOCKED ❌ — no key`; None when it is none of the five.
+    """Parse a value such as `BLOCKED ❌ — no key` to status and note; None if it is no status.
 
     An empty value is PENDING. A symbol such as ✅ may stand before the word or follow it.
     """
@@ -189,7 +189,7 @@ def read_status(value: str) -> tuple[Status, str] | None:
 
 
 def _without_emoji(text: str) -> str:
-    """The text without the symbols it begins with, such as ` ✅`."""
+    """Return the text without leading symbols, such as ` ✅`."""
     index = 0
     while (
         index < len(text)
@@ -201,21 +201,21 @@ def _without_emoji(text: str) -> str:
 
 
 def write_status(status: Status, note: str) -> str:
-    """The characters of a value; read back they give `status` and `one_line(note)`."""
+    """Format a status and a note as a field value."""
     folded = one_line(note)
     return f"{status.value} — {escape(folded)}" if folded else status.value
 
 
 def one_line(note: str) -> str:
-    """A note as it can stand in the file: one line that no Markdown block can begin or end in."""
+    """Return a note on one line that cannot start or end a Markdown block."""
     folded = " ".join(_CONTROL.sub(" ", note).split())
-    # A comment at a value's end, and a backslash at its line's end, are no part of it when it is
-    # read back (`fields`): with them this would come back as another note.
+    # A trailing comment and a trailing backslash are not part of the value when read back
+    # (`fields`): with them the note would change.
     return folded.replace("<!--", "<! --").replace(_PIPE, "|").rstrip("\\ ")
 
 
 def escape(text: str) -> str:
-    r"""Text that cannot make a table of the line it stands in, nor a cell of its own.
+    r"""Escape `|` as a character reference, so that text cannot form a Markdown table.
 
     A backslash would not do: `- Status: a \| b` above `---` is a table of one column.
     """

@@ -1,4 +1,4 @@
-"""The names of tasks: which headings begin one, and which spellings mean the same."""
+"""Parse task ids: the headings that begin a task, and equivalent spellings."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from runner.lazy_pattern import regex
 from runner.plan.status import read_status
 
 _SEPARATOR = regex(r"\s*(?::|[\u2010-\u2015\u2212]|-(?=\s)|--+)\s*|\s+(?:-)\s*")
-# Not before a dot and a digit: `Task 1.2` is some part of a task, and reported (`nearly_named`)
-# and never taken for TASK-001.
+# Not before a dot and a digit: `Task 1.2` is a part of a task; it is reported (`nearly_named`) and
+# never treated as TASK-001.
 _STRONG = regex(
     r"(?P<word>TASK)[\s_-]*(?P<number>\d+)(?!\w|\.\d)|(?P<t>T)-?(?P<digits>\d+)(?!\w|\.\d)",
     re.IGNORECASE,
@@ -25,7 +25,7 @@ _BEFORE = regex(
     r"(?:\[[ xX]?\]|~~|\d+[.)](?=\s)|[-*+](?=\s)"
     r"|[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d]+)\s*"
 )
-"""What people put in front of an id: a box, a stroke, a number, a symbol, a list's mark."""
+"""Text that people put before an ID: a box, a dash, a number, a symbol, a list mark."""
 _IN_PARTS = regex(r"(?:TASK[\s_-]*|T-?)\d+(?:\.\d+)+(?!\w)\s*[:.)-]*\s*", re.IGNORECASE)
 _STATUS_MARK = regex(
     r"(?<!\s)\s*+[(\[](?P<status>[A-Za-z][A-Za-z _-]*)[)\]]\s*$"
@@ -35,11 +35,11 @@ WAITS_FOR = (
     r"(?:depends on|depending on|dependent on|needs|requires|after|blocked by)"
     r":?\s+(?P<ids>[^\s()][^()]*?)"
 )
-"""The words of a sentence that says what a task waits for."""
+"""Words of a sentence that states what a task waits for."""
 _NEEDS_MARK = regex(rf"\({WAITS_FOR}\)", re.IGNORECASE)
 _DIGITS = 3
 LONGEST_TITLE = 500
-"""Characters of a title that are shown, and stand in commits, statuses and reports."""
+"""Maximum characters of a title that are shown in commits, statuses and reports."""
 
 
 class TaskHeading(NamedTuple):
@@ -51,12 +51,12 @@ class TaskHeading(NamedTuple):
     """False for `LETTERS-digits`: a task only when a Status item follows; and for `1. Title`, which
     is a chapter unless a list of fields follows."""
     separated: bool
-    """Whether a separator stands between id and title."""
+    """Whether a separator is between ID and title."""
 
 
 @lru_cache(maxsize=64)  # a heading is asked about several times in a row
 def heading_of(text: str, prefixes: tuple[str, ...] = ()) -> TaskHeading | None:
-    """The task a heading names at its beginning, or None.
+    """Parse the task at the start of a heading; return None if there is none.
 
     `text` is the heading's Markdown. `prefixes` are words that the settings allow before a number.
     """
@@ -84,7 +84,7 @@ def _make_numbered(match: re.Match[str]) -> TaskHeading:
 
 
 def nearly_named(text: str, prefixes: tuple[str, ...] = ()) -> str:
-    """How a heading is to begin that is nearly a task's; else empty.
+    """Return the correct start of a heading that is almost a task's; else empty.
 
     `[ ] TASK-003: UI`, `~~TASK-003: UI~~`, a symbol before the id, and `Task 1.2: UI`.
     """
@@ -100,16 +100,16 @@ def nearly_named(text: str, prefixes: tuple[str, ...] = ()) -> str:
 
 
 class TitleMarks(NamedTuple):
-    """What a title says besides: nothing reads it there."""
+    """Extra marks in a title, which nothing else reads."""
 
     status: str = ""
-    """A status as it is written into a field: of `Add words [done]`, `Add words ✅`."""
+    """Status in the title, as written in a field: of `Add words [done]`, `Add words ✅`."""
     needs: tuple[str, ...] = ()
-    """The ids of `Add words (depends on TASK-001)`."""
+    """IDs in `Add words (depends on TASK-001)`."""
 
 
 def title_marks(title: str) -> TitleMarks:
-    """Status and needs that a person wrote into a title."""
+    """Return the status and dependencies written in a title."""
     if not title or (title[-1] not in ")]" and title.isascii()):
         return TitleMarks()
     named = _NEEDS_MARK.search(title)
@@ -120,7 +120,7 @@ def title_marks(title: str) -> TitleMarks:
 
 
 def ids_of_sentence(text: str) -> tuple[str, ...]:
-    """The ids in `TASK-001, TASK-002 and TASK-003`; none where one of them is no id."""
+    """Return the IDs in `TASK-001, TASK-002 and TASK-003`; empty if one part is not an ID."""
     ids = [
         task_id(one)
         for one in re.split(r"(?:(?<!\s)\s+)?(?:,|;|&|\band\b)\s*", text.strip(" .`*_"))
@@ -129,7 +129,7 @@ def ids_of_sentence(text: str) -> tuple[str, ...]:
 
 
 def task_id(text: str, prefixes: tuple[str, ...] = ()) -> str | None:
-    """The id that `text` spells, as it is written everywhere (`Task 2` is TASK-002), or None."""
+    """Return the canonical ID in `text` (`Task 2` is TASK-002), or None."""
     named = _leading_id(text.strip(), prefixes)
     if named is None:
         return None
@@ -138,7 +138,7 @@ def task_id(text: str, prefixes: tuple[str, ...] = ()) -> str | None:
 
 
 def _leading_id(text: str, prefixes: tuple[str, ...]) -> tuple[str, int, bool] | None:
-    """Id, where it ends, and whether it is one whatever follows."""
+    """Return id, its end, and whether it is certainly an id; None if there is none."""
     if match := _STRONG.match(text):
         if match["word"]:
             return f"TASK-{match['number'].zfill(_DIGITS)}", match.end(), True

@@ -1,4 +1,4 @@
-"""What a task does (its kind) and to what (its domain): two tables, and the rule to read them."""
+"""Detect a task's kind and domain: two tables, and the rule that reads them."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ class TaskType:
 
     name: str
     aliases: tuple[str, ...]
-    """Other words that a task's Type may say."""
+    """Other names for the type in a task's Type field."""
     template: str
-    """How such work is done, in a few lines for whoever does it."""
+    """How such work is done, in a few lines for the implementer."""
     words: str
-    """What tells it in a title or in prose: a regular expression of whole words."""
+    """Regular expression of whole words that identify it in a title or in prose."""
     files: str = ""
-    """What tells it when all Output files are such: a regular expression of paths."""
+    """Regular expression of paths that identifies it if all Output files match."""
     prefers: tuple[str, ...] = ()
-    """Globs of files that are read first, among those that are equally near."""
+    """Globs of files to read first among equally close ones."""
     users_first: bool = False
-    """Whether who imports a file comes before what that file imports."""
+    """Whether importers of a file come before the files it imports."""
     domains: tuple[str, ...] = ()
-    """Domains of the pattern index that belong to it."""
+    """Domains of the pattern index for this type."""
     extra: tuple[Extra, ...] = ()
-    """Checks beside those of every task."""
+    """Checks in addition to those of every task."""
 
     def is_named(self, word: str) -> bool:
-        """Whether a task's Type means this row."""
+        """Return whether a task's Type names this row."""
         name = re.sub(r"[\s_]+", "-", word.strip().casefold())
         return name == self.name or name in self.aliases
 
@@ -56,7 +56,7 @@ BASE = """\
 - Read the files below before you write; follow the names, the layout and the tests you find there.
 - Make the smallest change that meets every line of the acceptance.
 - Leave the tree so that every check under Proof passes; run them yourself before you end."""
-"""What holds for every task, above its type's own lines."""
+"""Rules for every task, above its type's own lines."""
 
 KINDS = (
     TaskType(
@@ -217,7 +217,7 @@ _FAILS = regex(
     r"|\bcrash(?:es|ed)\b",
     re.MULTILINE,
 )
-"""What shows a defect, whatever else the title says."""
+"""Words that show a defect, whatever else is in the title."""
 _LONGEST_TRACEBACK = 20_000
 
 
@@ -227,9 +227,9 @@ class TypeReading:
 
     type: TaskType | None = None
     by: str = ""
-    """`Type`, `title`, `keywords`, `files`, `prose`, or `plan` for whoever planned it."""
+    """`Type`, `title`, `keywords`, `files`, `prose`, or `plan` for the planner's choice."""
     word: str = ""
-    """What was read there: `fix` of a title."""
+    """Matched word, such as `fix` in a title."""
 
     def __str__(self) -> str:
         """As it is recorded: `bugfix (title: fix)`; empty for none."""
@@ -257,7 +257,7 @@ class WorkType:
 
     @property
     def template(self) -> str:
-        """How such work is done: what holds for every task, then the lines of both rows."""
+        """Instructions for this type of work: those for every task, then those of both rows."""
         return "\n".join((BASE, *(row.template for row in self.rows)))
 
     def wants(self, extra: Extra) -> bool:
@@ -294,7 +294,7 @@ def _find_defect(task: Task) -> TypeReading | None:
 
 
 def _read(table: tuple[TaskType, ...], task: Task) -> TypeReading | None:
-    """The row that the title begins with, else that all files show, else that a word names."""
+    """Return the type of a task by the strongest sign in its title and files, or None."""
     signs = [sign for row in table for sign in _find_signs(row, task)]
     if signs:
         return min(signs, key=lambda sign: sign[0])[1]
@@ -303,7 +303,7 @@ def _read(table: tuple[TaskType, ...], task: Task) -> TypeReading | None:
 
 
 def _find_signs(row: TaskType, task: Task) -> Iterator[tuple[int, TypeReading]]:
-    """What speaks for a row, the strongest with the lowest number."""
+    """Yield the matches of a row with their rank; a lower number is stronger."""
     words = re.compile(rf"\b(?:{row.words})\b", re.IGNORECASE)
     if found := words.search(task.title):
         yield found.start() + bool(found.start()), TypeReading(row, "title", found[0].casefold())
@@ -314,7 +314,7 @@ def _find_signs(row: TaskType, task: Task) -> Iterator[tuple[int, TypeReading]]:
 
 
 def describe_type(given: str, work: WorkType) -> str:
-    """The Type as written, then each row that it does not name: `api, bugfix (title: fix)`."""
+    """Return the Type as written and the other detected ones: `api, bugfix (title: fix)`."""
     read = [one.type.name if one.by == "Type" else str(one) for one in work if one.type]
     is_name = given.casefold() in read
     others = ", ".join(one for one in read if one != given.casefold())
@@ -322,14 +322,14 @@ def describe_type(given: str, work: WorkType) -> str:
 
 
 def domains_of(task: Task, work: WorkType) -> tuple[str, ...]:
-    """Under which domains of the pattern index a task is searched, its own Type first."""
+    """Return the pattern domains to search for a task, its own Type first."""
     own = (task.type.casefold(),) if task.type else ()
     rows = (name for row in work.rows for name in (*row.domains, row.name))
     return tuple(dict.fromkeys((*own, *rows, *topics_of(task, work))))
 
 
 def topics_of(task: Task, work: WorkType) -> tuple[str, ...]:
-    """Which of `SEARCHED` a task is about."""
+    """Return the topics of `SEARCHED` that a task is about."""
     text = " ".join((task.type, task.title, *task.keywords, *task.acceptance))
     known = {name for row in work.rows for name in row.domains}
     return tuple(topic for topic, words in SEARCHED.items() if topic in known or words.search(text))

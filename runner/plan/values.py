@@ -1,4 +1,4 @@
-"""The values of fields: from text as people write it to the words of the model."""
+"""Parse field values from text into the model's types."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ _SECONDS = {
     **dict.fromkeys(("m", "min", "minute"), 60),
     **dict.fromkeys(("h", "hr", "hour"), 3600),
 }
-# Where digits or blanks begin, and not at each of them: then time is linear, whatever follows.
+# Only at the start of digits or blanks: then time is linear for any input.
 _DURATION = regex(r"(?<!\d)(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 _LONGEST_DURATION = 366 * 86400.0
-"""No clock of the system waits for all that a plan could write."""
+"""No system clock can wait for all durations that a plan may contain."""
 _MOST_BUDGET = 1e15
-"""More than anybody has, and a whole number that a float still tells from its neighbour."""
+"""More than any budget, and an integer that a float represents exactly."""
 _ALL_PERCENT = 100
 _YES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _ONE = {"memory": "", "port": ""}
-"""What is no count: without an amount it says nothing."""
+"""Not countable: without an amount it has no meaning."""
 _AND = regex(r"(?<!\s)\s+(?:and|&|\+)\s+|(?:(?<!\s)\s+)?&\s*", re.IGNORECASE)
 _SOUND = regex(rf"[a-z0-9_][a-z0-9_./-]{{0,{LONGEST_PATH - 1}}}")
-"""Nearly all paths: nothing in them needs a second look but two dots and git."""
+"""Nearly all paths: they only need checks for two dots and git."""
 _IDS = regex(r"TASK-\d{3,}(?:, TASK-\d{3,})*")
 NUMBER = regex(r"#?(\d{1,9})")
-"""A task by its number alone."""
+"""A task's number without prefix."""
 REMARK = regex(r"(?:(?<!\s)\s+[(\u2013—]|(?<!\s)\s+-+\s|:\s).*$")
-"""What stands behind a path and is no part of it."""
+"""Remark after a path, which is not part of it."""
 
 
 class Complaint(NamedTuple):
-    """What is wrong with a value, and where; line and column count from 0 in the source."""
+    """A problem with a value, and its place; line and column count from 0 in the source."""
 
     message: str
     hint: str
@@ -79,7 +79,7 @@ class Located(NamedTuple):
 
 
 def locate_values(field: PlanField, *, code_alone: bool = True) -> Iterator[Located]:
-    """All values of a field that holds a list of them."""
+    """Yield all values of a list field with their positions."""
     for value in field.values:
         for run in value.runs:
             for word in words(run.text, code_alone=code_alone):
@@ -91,13 +91,13 @@ def _locate(word: ListValue, run: Run) -> Located:
 
 
 def whole(field: PlanField) -> str:
-    """The first value as a reader sees it; empty for `none` and dashes."""
+    """Return the first value as plain text; empty for `none` and dashes."""
     text = plain(field.values[0].text) if field.values else ""
     return "" if text.casefold() in EMPTY_WORDS else text
 
 
 def complain(field: PlanField, message: str, hint: str) -> BadValueError:
-    """A complaint about the whole value of a field."""
+    """Return an error for the whole value of a field."""
     line, column = field.start
     last_line, last = field.end
     width = last - column if last_line == line else len(field.values[0].runs[0].text)
@@ -105,7 +105,7 @@ def complain(field: PlanField, message: str, hint: str) -> BadValueError:
 
 
 def complain_at(value: Located, message: str, hint: str) -> Complaint:
-    """A complaint about one of several values."""
+    """Return a complaint on one of several values."""
     return Complaint(message, hint, value.line, value.column, max(1, value.width))
 
 
@@ -113,7 +113,7 @@ def complain_at(value: Located, message: str, hint: str) -> Complaint:
 
 
 def status(field: PlanField) -> tuple[Status, str]:
-    """One of the five, then optionally a note."""
+    """Parse a status and an optional note. Raises BadValueError."""
     text = field.values[0].text if field.values else ""
     read = statuses.read_status(text)
     if read is None:
@@ -129,17 +129,17 @@ def status(field: PlanField) -> tuple[Status, str]:
 
 
 def word(field: PlanField) -> str:
-    """A word or two, lower case."""
+    """Return a field's text in lower case."""
     return whole(field).casefold()
 
 
 def name(field: PlanField) -> str:
-    """A name, as written."""
+    """Return a field's text as written."""
     return whole(field)
 
 
 def command(field: PlanField) -> str:
-    """A shell line."""
+    """Parse a shell line. Raises BadValueError for a YAML block."""
     text = literal(field.values[0].text) if field.values else ""
     if text.startswith(("|", ">")):
         hint = "write it on one line, or in a fenced block below - Command:"
@@ -148,7 +148,7 @@ def command(field: PlanField) -> str:
 
 
 def choice(kind: type[Choice], what: str) -> Callable[[PlanField], Choice | None]:
-    """A reader of one of the values of `kind`."""
+    """Return a parser for the values of an enum."""
 
     def read(field: PlanField) -> Choice | None:
         text = whole(field).casefold()
@@ -162,7 +162,7 @@ def choice(kind: type[Choice], what: str) -> Callable[[PlanField], Choice | None
 
 
 def yes_or_no(field: PlanField) -> bool | None:
-    """Yes or no; nothing leaves the default."""
+    """Read yes or no; None for an empty value."""
     text = whole(field).casefold()
     if text and text not in _YES:
         raise complain(field, f'"{text}" is neither yes nor no', "write yes or no")
@@ -170,7 +170,7 @@ def yes_or_no(field: PlanField) -> bool | None:
 
 
 def network(field: PlanField) -> Network:
-    """Yes, registries, loopback or no."""
+    """Read a network value: yes, registries, loopback or no."""
     text = whole(field).casefold()
     as_bool = _YES.get(text)
     if as_bool is not None:
@@ -182,7 +182,7 @@ _PRIORITY_WORDS = {"urgent": 0, "highest": 0, "normal": 2, "backlog": 4}
 
 
 def priority(field: PlanField) -> int | None:
-    """A rank from 0, the most urgent, to 4."""
+    """Parse a priority from 0, the most urgent, to 4. Raises BadValueError."""
     text = whole(field).casefold()
     if not text or text in EMPTY_WORDS:
         return None
@@ -196,7 +196,7 @@ def priority(field: PlanField) -> int | None:
 
 
 def model(field: PlanField) -> str:
-    """A model's name, as the agent program or the provider knows it."""
+    """Parse a model's name. Raises BadValueError for an invalid one."""
     text = whole(field).strip("`")
     if text and not re.fullmatch(r"[A-Za-z0-9][^\s`]*", text):
         raise complain(field, f'"{text}" is not a valid model name', "use one name without spaces")
@@ -204,7 +204,7 @@ def model(field: PlanField) -> str:
 
 
 def percent(field: PlanField) -> float | None:
-    """A percentage from 0 to 100."""
+    """Parse a percentage from 0 to 100. Raises BadValueError."""
     text = whole(field)
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:%|percent)?", text, re.IGNORECASE)
     if not text:
@@ -215,7 +215,7 @@ def percent(field: PlanField) -> float | None:
 
 
 def seconds_in(text: str) -> float | None:
-    """Seconds in a text such as `1 h 30 min`; None when it is none, or over a year."""
+    """Parse a duration such as `1 h 30 min` into seconds; None if invalid or over a year."""
     total, rest = 0.0, text.strip().casefold()
     if not rest:
         return None
@@ -229,7 +229,7 @@ def seconds_in(text: str) -> float | None:
 
 
 def duration(field: PlanField) -> float | None:
-    """Seconds of a duration such as `10 minutes`."""
+    """Parse a duration such as `10 minutes` into seconds. Raises BadValueError."""
     text = whole(field)
     seconds = seconds_in(text)
     if text and not seconds:
@@ -243,18 +243,18 @@ def duration(field: PlanField) -> float | None:
 
 
 def texts(field: PlanField) -> tuple[str, ...]:
-    """Values between commas, without emphasis."""
+    """Return comma-separated values without emphasis."""
     return tuple(entry.text if entry.code else plain(entry.text) for entry in locate_values(field))
 
 
 def sentences(field: PlanField) -> tuple[str, ...]:
-    """Every item as one text, its Markdown kept."""
+    """Return every item as one text with its Markdown."""
     collapsed = (" ".join(value.text.split()) for value in field.values)
     return tuple(text for text in collapsed if text.casefold() not in EMPTY_WORDS)
 
 
 def paths(field: PlanField) -> tuple[str, ...]:
-    """Paths and globs, relative to the project; a remark behind one is dropped."""
+    """Return paths and globs relative to the project, without remarks; raises BadValueError."""
     found: list[str] = []
     bad: list[Complaint] = []
     for entry in locate_values(field):
@@ -269,7 +269,7 @@ def paths(field: PlanField) -> tuple[str, ...]:
 
 
 def outputs(field: PlanField) -> tuple[str, ...]:
-    """Paths and globs a task may write, or `any`."""
+    """Return the paths and globs that a task may write, or `any`. Raises BadValueError."""
     found = paths(field)
     anything = [entry for entry in found if entry.casefold() in ("any", "anything")]
     if anything and len(found) > 1:
@@ -278,7 +278,7 @@ def outputs(field: PlanField) -> tuple[str, ...]:
 
 
 def path_complaint(path: str) -> tuple[str, str] | None:
-    """What is wrong with a path and what to do instead, or None."""
+    """Return what is wrong with a path and a remedy, or None."""
     if _SOUND.fullmatch(path) and ".." not in path and ".git" not in path:
         return None
     parts = path.split("/")
@@ -291,8 +291,8 @@ def path_complaint(path: str) -> tuple[str, str] | None:
             f'bad path "{path}": must not contain `..`',
             "a task stays inside the project's folder",
         )
-    # NTFS drops blanks and dots at a name's end, and file systems may fold case: each of these
-    # opens git's own folder.
+    # NTFS drops trailing blanks and dots of a name, and file systems may fold case: all of these
+    # open git's own folder.
     if any(part.casefold().rstrip(" .") == ".git" for part in parts):
         return f'bad path "{path}": it is inside .git', "no task may write git's own files"
     if lines := re.search(r"(?<=\w):\d+(?:-\d+)?$", path):
@@ -306,7 +306,7 @@ def path_complaint(path: str) -> tuple[str, str] | None:
 
 
 def ids(field: PlanField, prefixes: tuple[str, ...]) -> tuple[str, ...]:
-    """Task ids, in the spelling used everywhere."""
+    """Read task ids and return them in canonical form."""
     found: list[str] = []
     bad: list[Complaint] = []
     if all(_IDS.fullmatch(run.text) for value in field.values for run in value.runs):
@@ -329,7 +329,7 @@ def ids(field: PlanField, prefixes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def resources(field: PlanField) -> tuple[Resource, ...]:
-    """Scarce things such as `gpu 1, memory 4GB`; no amount means 1."""
+    """Read resources such as `gpu 1, memory 4GB`; the default amount is 1."""
     found: list[Resource] = []
     bad: list[Complaint] = []
     for entry in locate_values(field):
@@ -349,7 +349,7 @@ def _nothing(amount: str) -> str:
 
 
 def requirements(field: PlanField) -> tuple[Requirement, ...]:
-    """`root`, `secret NAME` and `tool NAME`."""
+    """Read requirements: `root`, `secret NAME` and `tool NAME`."""
     found: list[Requirement] = []
     bad: list[Complaint] = []
     for entry in locate_values(field):
@@ -368,7 +368,7 @@ def requirements(field: PlanField) -> tuple[Requirement, ...]:
 
 
 def budget(field: PlanField) -> Budget:
-    """`5 attempts, 30 minutes, 200k tokens, $5` in any subset."""
+    """Read a budget: `5 attempts, 30 minutes, 200k tokens, $5` in any subset."""
     found: dict[str, float] = {}
     for entry in locate_values(field):
         part = _budget_part(plain(entry.text).casefold())

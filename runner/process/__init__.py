@@ -1,1 +1,1 @@
-"""The only door to other programs: start one, bound it, hear it out, end its whole tree."""
+"""Subprocesses: start one, limit it, read its output, end its whole process tree."""

@@ -1,4 +1,4 @@
-"""A command, where it runs, what encloses it, and how it ended.
+"""A command to run, its place and sandbox, and the result of a run.
 
 Which variables a command sees: an allow-list, so that no credential comes along by chance.
 """
@@ -29,21 +29,21 @@ class Place:
     """The folders a command works in."""
 
     tree: Path
-    """The scratch tree on disk."""
+    """Scratch tree on disk."""
     shown: Path
-    """The repository's own path, which in a sandbox shows the scratch tree."""
+    """Path of the repository, at which a sandbox shows the scratch tree."""
     box: Path
-    """A folder outside the tree, writable, at the same path inside and outside."""
+    """Writable folder outside the tree, with the same path inside and outside."""
     objects: Path | None = None
-    """The repository's git objects, which the scratch tree borrows."""
+    """Git objects of the repository, which the scratch tree borrows."""
     shares: tuple[str, ...] = ()
     """Installed dependencies in the repository (`.venv`), which a sandbox shows read-only."""
     submodules: dict[str, Path] = field(default_factory=dict, compare=False)
-    """Folders that stand in the places of submodules in the tree now, which commands may write."""
+    """Folders at submodule paths in the current tree, which commands may write."""
     start: str = ""
-    """Where commands start, relative to the tree: the project's folder, empty or `sub/`."""
+    """Start folder of commands, relative to the tree: the project's, empty or `sub/`."""
     beside: str = ""
-    """A digest of what the tree holds beside its commit (ignored files that are copied there)."""
+    """Digest of what the tree has in addition to its commit (copied ignored files)."""
 
     @property
     def links(self) -> Path:
@@ -51,7 +51,7 @@ class Place:
         return self.box.with_name("links")
 
     def has_folder(self, path: str) -> bool:
-        """Whether the tree has this folder, and no link is on the way to it."""
+        """Return whether the tree has this folder without a link on its path."""
         at = str(self.tree)
         for name in path.split("/") if path else ():
             at = f"{at}/{name}"
@@ -87,24 +87,24 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run: a `str` by `/bin/sh -c`, a tuple as it stands."""
+    """A command to run: a `str` by `/bin/sh -c`, a tuple unchanged."""
 
     line: str | tuple[str, ...]
     place: Place
     environment: Mapping[str, str]
-    """All its variables; see `environment.command_environment`."""
+    """All its environment variables; see `environment.command_environment`."""
     stdin: bytes = b""
     network: Network = Network.NO
     """`LOOPBACK` is as `NO` in a sandbox: each has a loopback of its own. `REGISTRIES` is what
     `limits.registries` says; without a sandbox it is as `YES`, and the run reports that."""
     limits: Limits = field(default_factory=Limits)
     log: Path | None = None
-    """Where its redacted output is kept, bounded by `limits.output`; no file where it is silent."""
+    """File of its redacted output, limited by `limits.output`; none without output."""
     known_secrets: tuple[str, ...] = ()
     folder: str = ""
-    """Where it starts, relative to `place.start`."""
+    """Start folder, relative to `place.start`."""
     reads_only: bool = False
-    """Whether the scratch tree is shown read-only; only a sandbox that encloses can hold it."""
+    """Whether the scratch tree is read-only; only an enclosing sandbox can enforce it."""
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ class Command:
 
 
 class Ended(StrEnum):
-    """Why a command is over."""
+    """The reason why a command ended."""
 
     EXITED = "exited"
     IDLE = "idle"
@@ -124,28 +124,28 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a command ended; nothing of it is alive any more."""
+    """The result of a command; all its processes have ended."""
 
     exit: int
-    """As a shell says it: 128 + n when signal n ended it, 126 or 127 when it did not start."""
+    """As in a shell: 128 + n if signal n ended it, 126 or 127 if it did not start."""
     seconds: float
     ended: Ended
     output: Digest
     """Of all its output (both streams as they came), redacted; where it was more than is kept, of
     the log as it is kept."""
     size: int
-    """Bytes of output, redacted; as they came where it was more than is kept."""
+    """Bytes of output, redacted; unredacted if it exceeds the limit."""
     tail: str
     """The last lines, redacted, at most 4 KB."""
     log: Path | None = None
-    """Where the output is kept; `None` where there was none, or no room for it."""
+    """File of the output; `None` if there was none, or no space for it."""
     left_behind: int = 0
-    """Processes that outlived the command's first one and were ended."""
+    """Number of processes that outlived the command's first one and were ended."""
     processor: float = 0.0
     """Seconds of a processor that it and what it waited for took; as long as it ran where the
     kernel cannot say."""
     queued: float = 0.0
-    """Seconds for which it waited for a processor, where `Limits.queue` asked for them."""
+    """Seconds that it waited for a processor, if `Limits.queue` asked for them."""
 
     @property
     def passed(self) -> bool:
@@ -161,19 +161,19 @@ class Prepared:
     env: dict[str, str]
     cwd: Path
     options: tuple[str, ...] = ()
-    """Arguments handed over in a file, as `--args FD` after the first: nobody's `ps` sees them."""
+    """Arguments passed in a file, as `--args FD` after the first: hidden from `ps`."""
     reports: bool = False
-    """Whether standard error is the sandbox's own, not the command's (that joins its output)."""
+    """Whether standard error belongs to the sandbox; the command's is merged into its output."""
     seccomp: bytes = b""
-    """A filter of system calls, handed over as `--seccomp FD`; none when empty."""
+    """System call filter, passed as `--seccomp FD`; empty: none."""
     enter: Callable[[], None] | None = None
-    """What restricts the thread that starts the command, and so the command."""
+    """Restricts the thread that starts the command, and so the command."""
     leave: Callable[[], None] | None = None
-    """What takes away what was made for it, when nothing of it is alive."""
+    """Removes what was made for it, once all its processes are gone."""
     door: EgressServer | None = None
-    """The way to registries, whose inner end the first process is given."""
+    """Connection to registries, whose inner end the first process gets."""
     within: Path | None = None
-    """The one scratch tree that any process of it can ever write to; None where nobody can say."""
+    """Only scratch tree that its processes can ever write to; None if unknown."""
 
 
 class Sandbox(Protocol):
@@ -185,7 +185,7 @@ class Sandbox(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why there is no better one; "" when there is nothing to say."""
+        """Reason why no stronger sandbox is used; "" if there is none."""
 
     @property
     def contains(self) -> bool:
@@ -201,13 +201,13 @@ class Sandbox(Protocol):
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What it does not hold on this machine, in words."""
+        """Protections that it lacks on this machine, as text."""
 
     def enclose(self, command: Command) -> Prepared:
-        """Make the command ready to start."""
+        """Prepare a command for a start inside the sandbox."""
 
     def sees(self, place: Place, path: Path) -> Path:
-        """The path under which the command finds a path of ours."""
+        """Return the path at which a sandboxed command finds a host path."""
 
 
 class RunCommand(Protocol):
@@ -237,15 +237,15 @@ _CERTIFICATES = (
     "GIT_SSL_CAINFO PIP_CERT"
 )
 ALLOWED = tuple(f"{_PERSON} {_BUILD} {_TOOLS} {_CERTIFICATES}".split())
-"""Names and globs that are passed on. PATH is treated on its own."""
+"""Names and globs that are passed on. PATH is handled separately."""
 _NAMES = frozenset(one for one in ALLOWED if "*" not in one)
 _GLOBS = tuple(one for one in ALLOWED if "*" in one)
 
-# The dynamic linker (ld.so(8)), an interpreter at its start, and a shell that is not asked to
-# (BASH_ENV: bash(1), INVOCATION) read these before the first line of the command: a glob such as
-# `*` names no one of them, so it is no consent to that.
+# The dynamic linker (ld.so(8)), an interpreter at startup, and a non-interactive shell (BASH_ENV:
+# bash(1), INVOCATION) read these before the first line of the command: a glob such as `*` does not
+# name them, so it is no consent.
 _NEVER_BY_GLOB = ("LD_*", "DYLD_*", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "BASH_ENV", "ENV")
-"""Variables that load code: only a person who names one exactly passes it on."""
+"""Variables that load code: passed on only if the user names one exactly."""
 
 
 def command_environment(
@@ -254,7 +254,7 @@ def command_environment(
     pass_env: Iterable[str] = (),
     extra: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """The whole environment of a command.
+    """Return the full environment of a command.
 
     `sandbox.pass_env` are further names and globs from the person's settings; `extra` are the
     variables of the task, which win.
@@ -265,7 +265,7 @@ def command_environment(
 
 
 def git_identity(name: str, email: str) -> dict[str, str]:
-    """Variables by which git commits as this person, where HOME has no configuration of theirs."""
+    """Return the variables that set git's author and committer without a configuration."""
     roles = ("AUTHOR", "COMMITTER")
     return {
         f"GIT_{role}_{what}": value
@@ -275,13 +275,12 @@ def git_identity(name: str, email: str) -> dict[str, str]:
 
 
 def search_path(path: str) -> str:
-    """PATH without relative folders, the running interpreter's own folder at its end.
+    """Return PATH without relative folders, followed by the running interpreter's folder.
 
     A relative entry would run programs from the repository; the last entry lets `python` and
     `pytest` be found where the runner's own environment was not activated.
     """
-    # An empty entry means the working folder (POSIX, XBD 8.3), which here is a tree that a model
-    # wrote.
+    # An empty entry means the working folder (POSIX, XBD 8.3), which here is a model-written tree.
     folders = [folder for folder in path.split(os.pathsep) if os.path.isabs(folder)]  # noqa: PTH117 - text
     folders = folders or os.defpath.split(os.pathsep)
     own = str(Path(sys.executable).parent)

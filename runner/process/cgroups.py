@@ -1,4 +1,4 @@
-"""Control groups: limits of a command's processes together, and an end of all of them at once.
+"""Control groups: limit a command's processes together, and kill them all at once.
 
 A group is made below this process's own one, only where that is ours to divide: the root of a
 namespace, what systemd has delegated (systemd.io/CGROUP_DELEGATION), what the person may write.
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 _WANTED = ("memory", "pids")
 _MORE = ("cpu", "io")
-"""Controllers of version 2 that are enabled where somebody bounds a command by them."""
+"""Version 2 controllers that are enabled if a limit needs them."""
 _FIRST = {"pids": "pids", "memory": "memory", "cpu": "cpu", "blkio": "blkio"}
 _PERIOD = 100_000
-"""Microseconds in which a group may use its processors' time, as the kernel begins with."""
-# In this order: memory with swap may never be below memory alone, which begins unbounded (EINVAL;
+"""Period of the processor limit in microseconds, the kernel's default."""
+# Order matters: memory with swap may never be below memory alone, which starts unlimited (EINVAL;
 # cgroup-v1/memory.rst in the kernel documentation).
 _FIRST_MEMORY = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
 _PATIENCE = 0.5
-"""Seconds that a group is tried to be taken away: its last process may not be fetched yet."""
+"""Seconds of retries to remove a group: its last process may not be reaped yet."""
 _YOUNG = 60.0
-"""Seconds."""
-# Membership is inherited at fork (cgroups(7)): what the command started before it was put into the
-# group would stay outside of its limits.
+"""Seconds within which a group may still be in use."""
+# Membership is inherited at fork (cgroups(7)): children started before the command joined the group
+# would escape its limits.
 _WAIT = 'kill -STOP $$; exec "$@"'
-"""A shell that waits to be put into a group, and becomes the command."""
+"""A shell that waits until it is in the group, and then becomes the command."""
 _numbers = itertools.count(1)
 
 
@@ -53,16 +53,16 @@ class Grounds:
 
     unified: str = ""
     controllers: frozenset[str] = frozenset()
-    """What the unified hierarchy has to give."""
+    """Controllers available in the unified hierarchy."""
     pids: str = ""
     memory: str = ""
     cpu: str = ""
     blkio: str = ""
-    """Those of version 1."""
+    """Path of the version 1 blkio group."""
 
     @property
     def held(self) -> frozenset[str]:
-        """What can be limited here: `memory`, `pids`, and, once asked for, `cpu` and `io`."""
+        """Controllers available here: `memory`, `pids`, and, if requested, `cpu` and `io`."""
         first = {name for name in (*_WANTED, "cpu") if getattr(self, name)}
         more = set(_MORE) & set(_read(f"{self.unified}/cgroup.controllers").split())
         more = more if self.unified else set()
@@ -75,35 +75,33 @@ class CommandCgroups:
 
     unified: str
     first: tuple[str, ...]
-    """Those of version 1."""
+    """Paths of version 1 groups."""
     limits: Limits
 
     def join(self) -> None:
-        """Put the calling thread into the groups of version 1: what it starts is born there."""
+        """Move the calling thread into the version 1 groups, so that its children start there."""
         for folder in self.first:
             _write(f"{folder}/tasks", "0")
 
     def leave(self) -> None:
-        """Put the calling thread back."""
+        """Move the calling thread back."""
         for folder in self.first:
             _write(f"{os.path.dirname(folder)}/tasks", "0")  # noqa: PTH120 - a hot path
 
     def around(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """The command line of a first process that `admit` can put into version 2."""
+        """Return a command line that waits until `admit` has put it into a version 2 group."""
         return ("/bin/sh", "-c", _WAIT, "sh", *argv) if self.unified else argv
 
     def admit(self, first: Popen[bytes]) -> None:
-        """Put the first process into the group of version 2, which takes whole processes only."""
+        """Move the first process into the version 2 group, which takes only whole processes."""
         if not self.unified or sys.platform != "linux":
             return
-        # WNOWAIT leaves it to Popen to be fetched; WEXITED since it may die before it ever stops:
-        # waitid(2).
+        # WNOWAIT leaves reaping to Popen; WEXITED since it may die before it stops: waitid(2).
         os.waitid(os.P_PID, first.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         try:
             _write(f"{self.unified}/cgroup.procs", str(first.pid))
         except OSError:
-            # It stands still and nobody else knows that it waits: left alone it would do so for
-            # ever.
+            # It is stopped and no other code knows that it waits: it would stay forever.
             first.kill()
             first.wait()
             raise
@@ -115,8 +113,8 @@ class CommandCgroups:
         return (*self.first, self.unified) if self.unified else self.first
 
     def kill(self) -> None:
-        """End every process in it, where the kernel can (5.14)."""
-        # All at once, those too that fork at this moment, whatever session they are in (Linux,
+        """Kill every process in the group, if the kernel can (5.14)."""
+        # All at once, including those forking right now, in any session (Linux,
         # admin-guide/cgroup-v2, cgroup.kill).
         if self.unified:
             with suppress(OSError):
@@ -146,11 +144,11 @@ class CommandCgroups:
         return reached
 
     def has_written_too_much(self) -> bool:
-        """Whether more went to disk than its limit, as far as the kernel counted until now."""
+        """Return whether the bytes written to disk, as the kernel counts them, exceed the limit."""
         return bool(self.limits.disk) and self._count_written() > (self.limits.disk or 0)
 
     def _count_written(self) -> int:
-        """Bytes by all devices: version 2 counts what the page cache writes back later, too."""
+        """Return the bytes written to all devices; version 2 also counts later write-back."""
         total = 0
         for path in self._find_files("io.stat", "blkio.throttle.io_service_bytes"):
             words = _read(path).split()
@@ -160,7 +158,7 @@ class CommandCgroups:
         return total
 
     def _find_files(self, *names: str) -> Iterator[str]:
-        """Files of these names in all of them; each hierarchy has the same in all its groups."""
+        """Yield the existing files of these names in all groups."""
         for folder in self.folders:
             base = os.path.dirname(folder)  # noqa: PTH120 - a hot path
             yield from (f"{folder}/{name}" for name in _find_kept(folder, base, names))
@@ -170,7 +168,7 @@ _kept: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
 
 
 def _find_kept(folder: str, base: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of these files that a group below `base` has, such as `folder`; asked once."""
+    """Return which of these files a group below `base` has; cached."""
     known = _kept.get((base, names))
     if known is None:
         found = tuple(name for name in names if os.path.exists(f"{folder}/{name}"))  # noqa: PTH110
@@ -181,7 +179,7 @@ def _find_kept(folder: str, base: str, names: tuple[str, ...]) -> tuple[str, ...
 
 
 def group_for(limits: Limits, grounds: Grounds | None = None) -> CommandCgroups | None:
-    """A new group that holds what these limits ask for; `None` where none can be made."""
+    """Create a group that applies these limits; return `None` if that is not possible."""
     grounds = grounds or our_grounds()
     memory, processes = limits.together, limits.processes
     wanted: list[tuple[str, dict[str, int | str | None]]] = [
@@ -201,14 +199,14 @@ def group_for(limits: Limits, grounds: Grounds | None = None) -> CommandCgroups 
 
 
 def _values_of_blkio(limits: Limits) -> dict[str, int | str | None]:
-    """Of version 1: a device and its bytes a second; counted is what passes by the page cache."""
+    """Return the version 1 values: bytes per second of a device, without page cache writes."""
     rate = f"{limits.device} {limits.io}" if limits.io and limits.device else None
     names = ("blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device")
     return {**dict.fromkeys(names, rate), _COUNTED: limits.disk}
 
 
 _COUNTED = ""
-"""No file: the group is made for what the kernel counts in it."""
+"""No file to write: the group exists for the kernel's counters."""
 
 
 def _values_of_unified(limits: Limits, grounds: Grounds) -> dict[str, int | str | None]:
@@ -224,8 +222,8 @@ def _values_of_unified(limits: Limits, grounds: Grounds) -> dict[str, int | str 
         if "io" in had:
             values[_COUNTED] = limits.disk
     if "memory" in controllers and limits.together:
-        # Without a bound on swap the limit is met by swapping, and the machine stands still. The
-        # group ends as a whole, since a build that lost only its compiler may go on and seem to
+        # Without a swap limit the group swaps at its limit and blocks the machine. The group is
+        # killed as a whole, since a build that lost only its compiler may continue and seem to
         # pass: cgroup-v2.rst, memory.oom.group.
         values |= {"memory.max": limits.together, "memory.swap.max": 0, "memory.oom.group": 1}
     if "pids" in controllers:
@@ -234,7 +232,7 @@ def _values_of_unified(limits: Limits, grounds: Grounds) -> dict[str, int | str 
 
 
 def _make_group(folder: str, values: dict[str, int | str | None]) -> str:
-    """The folder with its limits, or "" where the kernel does not want it."""
+    """Create a control group with its limits; return "" if the kernel rejects it."""
     try:
         os.mkdir(folder)  # noqa: PTH102 - a hot path
     except OSError:
@@ -247,7 +245,7 @@ def _make_group(folder: str, values: dict[str, int | str | None]) -> str:
 
 
 def explain_unheld(limits: Limits, grounds: Grounds | None = None) -> tuple[str, ...]:
-    """What of these bounds nothing holds on this machine, or only a part of; none: all of it."""
+    """Return the limits that this machine does not enforce, or only partly."""
     grounds = grounds or our_grounds()
     held = grounds.held
     unheld = []
@@ -270,7 +268,7 @@ def explain_unheld(limits: Limits, grounds: Grounds | None = None) -> tuple[str,
 
 @lru_cache(maxsize=1)
 def our_grounds() -> Grounds:
-    """What this machine lets us divide; looked at once, what dead runners left is taken away."""
+    """Return the usable groups of this machine, after removing those of dead runners; cached."""
     grounds = grounds_in(_read("/proc/self/cgroup"), _read("/proc/self/mounts"))
     first = (grounds.pids, grounds.memory, grounds.cpu, grounds.blkio)
     for base in filter(None, (grounds.unified, *first)):
@@ -279,7 +277,7 @@ def our_grounds() -> Grounds:
 
 
 def grounds_in(groups: str, mounts: str) -> Grounds:
-    """The same, from the text of /proc/self/cgroup and /proc/self/mounts."""
+    """Parse the text of /proc/self/cgroup and /proc/self/mounts into the runner's groups."""
     own: dict[str, str] = {}
     for line in groups.splitlines():
         _, names, path = line.split(":", 2)
@@ -289,7 +287,7 @@ def grounds_in(groups: str, mounts: str) -> Grounds:
     for line in mounts.splitlines():
         _, at, kind, options, *_ = line.split(" ")
         if kind == "cgroup2" and "" in own:
-            # The line of version 2 names no controllers: `0::/path`, cgroups(7).
+            # Version 2's line names no controllers: `0::/path`, cgroups(7).
             unified = _ours(at, own[""])
         for name in _FIRST:
             if kind == "cgroup" and name in options.split(",") and name in own:
@@ -300,12 +298,12 @@ def grounds_in(groups: str, mounts: str) -> Grounds:
 
 
 def _ours(mount: str, path: str) -> str:
-    """The folder, where it is ours to divide; else ""."""
+    """Return the group's folder if this process may divide it, else ""."""
     folder = mount + path.rstrip("/")
     if not os.access(folder, os.W_OK) or not os.access(f"{folder}/cgroup.procs", os.W_OK):
         return ""
     # Root can write to every group, which makes none its own: systemd allows one writer for each
-    # part of the tree, and marks by this attribute what it has given away (CGROUP_DELEGATION).
+    # subtree, and marks delegated ones by this attribute (CGROUP_DELEGATION).
     mine = path == "/" or os.geteuid() != 0 or _is_delegated(folder)
     return folder if mine else ""
 
@@ -320,7 +318,7 @@ def _is_delegated(folder: str) -> bool:
 
 
 def _enable_controllers(folder: str, wanted: tuple[str, ...] = _WANTED) -> set[str]:
-    """The controllers that groups below have, enabled now where that is needed.
+    """Enable controllers for the groups below, and return those that are available.
 
     A group that gives controllers to others has no process of its own, so this one moves into
     a group below; where others are beside it (a terminal's shell), nothing is changed.
@@ -330,8 +328,8 @@ def _enable_controllers(folder: str, wanted: tuple[str, ...] = _WANTED) -> set[s
     if missing:
         words = " ".join(f"+{name}" for name in sorted(missing))
         with suppress(OSError):
-            # "No internal processes", cgroups(7): a group with processes of its own cannot give
-            # controllers on (EBUSY), so ours have to go a level down first.
+            # "No internal processes", cgroups(7): a group with its own processes cannot enable
+            # controllers for children (EBUSY), so ours move one level down first.
             if folder.endswith((".scope", ".service")):
                 _step_down(folder)
             _write(f"{folder}/cgroup.subtree_control", words)
@@ -346,13 +344,13 @@ def _step_down(folder: str) -> None:
 
 
 def _sweep(base: str) -> None:
-    """Take away what runners left that were killed; a young one may be of another's namespace."""
+    """Remove the groups of killed runners; young ones may be of another namespace."""
     with suppress(OSError):
         for entry in os.scandir(base):
             word, _, rest = entry.name.partition("-")
             pid = rest.partition("-")[0]
-            # The pid is of the namespace of its maker, where it may live though nobody bears it
-            # here: so age decides, too.
+            # The pid belongs to its creator's namespace, where it may be alive though unused here:
+            # so check the age, too.
             gone = word == "runner" and pid.isdigit() and not process(int(pid))
             if gone and time.time() - entry.stat().st_mtime > _YOUNG:
                 _remove(entry.path)
@@ -369,7 +367,7 @@ def _remove(folder: str) -> bool:
 
 
 def _count(path: str, word: str) -> int:
-    """The number behind a word of a file of counters; 0 where there is none."""
+    """Return the value of a counter in a file of counters; 0 if it is missing."""
     lines = (line.split() for line in _read(path).splitlines())
     return next((int(line[1]) for line in lines if line[:1] == [word]), 0)
 

@@ -1,4 +1,4 @@
-"""A started command: its pipes, its exit, and the tree of processes below it.
+"""A started command: its pipes, its exit, and its process tree.
 
 The start of a command's first process, in the way its sandbox wants it.
 """
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 _READ = 65536
 _REPORT = 65536
-"""More than a sandbox ever has to say; a command that finds this pipe cannot fill memory."""
+"""More than a sandbox ever prints; a command that finds this pipe cannot fill memory."""
 _DRAIN = 1.0
-"""Seconds for which a pipe is heard that somebody beyond our reach still holds."""
-# Bounded digits: a command can find this pipe by /proc/PID/fd (proc(5)), and int() of more than
-# 4,300 of them raises ValueError (CVE-2020-10735).
+"""Seconds for which a pipe held by an unreachable process is still read."""
+# Limited digits: a command can reach this pipe through /proc/PID/fd (proc(5)), and int() of more
+# than 4,300 raises ValueError (CVE-2020-10735).
 _TIMES = regex(rb"(?:\d{1,9}m\d{1,9}[.,]\d{1,9}s\s*){4}")
 _TIME = regex(rb"(\d+)m(\d+)[.,](\d+)s")
 _POLL = 0.02
-"""Seconds between two looks where the kernel has no pidfd_open(2)."""
+"""Seconds between two checks if the kernel has no pidfd_open(2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class SandboxReport:
     refusal: str = ""
     """Why the sandbox did not start the command."""
     words: bytes = b""
-    """The message of its shell about the command, such as "Segmentation fault"."""
+    """Message of its shell about the command, such as "Segmentation fault"."""
     processor: float | None = None
-    """Seconds of a processor that the command took."""
+    """Processor seconds of the command."""
 
 
 class Child:
@@ -67,30 +67,30 @@ class Child:
         self._door = prepared.door
         self._group = group
         self.reached = ""
-        """After `close`: messages about limits reached and hosts that were not."""
+        """After `close`: messages about exceeded limits and unreachable hosts."""
         self._input = memoryview(stdin)
         self._reports = bytearray()
         self.enclosed = prepared.reports
-        """Whether the kernel ends all of the command with its first process."""
+        """Whether the kernel kills all of the command with its first process."""
         try:
             self._tree = plant(prepared, group, piped=bool(stdin))
-        # The groups and the folder of its own were made before the process: a start that fails, or
-        # Ctrl-C in it, is the last moment at which somebody knows of them.
+        # The groups and its own folder exist before the process: after a failed or interrupted
+        # start no other code knows of them.
         except BaseException:
             self._tidy()
             raise
         self._exit_seen = False
         self.heard = effects.monotonic()
-        """When there last was output."""
+        """Time of the last output."""
         try:
             if self._door:
-                # Only now that the child has its copy: as long as one of ours is open, the proxy's
-                # recvmsg(2) gets no end of file from a command that died before it handed its
-                # socket out.
+                # Only after the child has its copy: while one of ours is open, the proxy's
+                # recvmsg(2) gets no end of file from a command that died before it passed its
+                # socket on.
                 self._door.close_own_end()
             self._selector = selectors.DefaultSelector()
             self._open_pipes()
-        # It runs already: who hears of an error here starts it once more, or goes.
+        # It is already running: callers that see an error here retry or leave.
         except BaseException:
             self._abandon()
             raise
@@ -133,7 +133,7 @@ class Child:
             self.kill()
 
     def survivors(self) -> list[int]:
-        """What is still alive of a command whose first process has ended."""
+        """Return the surviving processes of a command whose first process has ended."""
         return [process.pid for process in self._tree.survivors()]
 
     def terminate(self) -> None:
@@ -141,19 +141,19 @@ class Child:
         self._tree.terminate()
 
     def kill(self) -> None:
-        """End every process of the command."""
+        """Kill every process of the command."""
         if self._group:
-            # The group first: of what forks meanwhile the kernel takes care there (cgroup-v2.rst,
-            # cgroup.kill). What is found one by one afterwards is what no group held.
+            # Group first: the kernel handles processes that fork meanwhile (cgroup-v2.rst,
+            # cgroup.kill). Processes found one by one afterwards were in no group.
             self._group.kill()
         self._tree.kill()
 
     # --- at its end -------------------------------------------------------------------
 
     def drain(self) -> None:
-        """Hear what is left in the pipes."""
-        # A pidfd can be read from for ever once its process has ended (pidfd_open(2)): with it
-        # every select returns at once, and the map never gets empty.
+        """Read the remaining output from the pipes."""
+        # A pidfd stays readable once its process has ended (pidfd_open(2)): with it every select
+        # returns at once, and the map never gets empty.
         self._forget(self._pidfd)
         self._forget(self._stdin)
         until = effects.monotonic() + _DRAIN
@@ -161,7 +161,7 @@ class Child:
             self.pump(0.05)
 
     def close(self) -> int:
-        """Let go of everything; the exit code as a shell says it."""
+        """Close all resources and return the exit code as a shell does."""
         self._tree.close()
         self._selector.close()
         first = self._tree.first
@@ -176,7 +176,7 @@ class Child:
         return code if code >= 0 else 128 - code
 
     def _abandon(self) -> None:
-        """End what was started and is heard by nobody."""
+        """Kill and close a command whose start failed."""
         self.kill()
         self._tree.close()
         first = self._tree.first
@@ -210,8 +210,8 @@ class Child:
         self._listen(self._stdout, self._hear)
         self._listen(self._stderr, self._hear_report)
         if self._stdin is not None:
-            # A pipe holds 64 KiB (pipe(7)): a command that writes before it reads would wait for us
-            # to read, and we for it.
+            # A pipe holds 64 KiB (pipe(7)): with a command that writes before it reads, both sides
+            # would block.
             os.set_blocking(self._stdin, False)
             self._selector.register(self._stdin, selectors.EVENT_WRITE, self._feed)
 
@@ -241,7 +241,7 @@ class Child:
         """Write what the pipe takes; close it when all is written or nobody reads."""
         try:
             self._input = self._input[os.write(self._stdin or 0, self._input) :]
-        # A command that does not want all of its input (`head -1`) has not failed by that.
+        # A command that ignores part of its input (`head -1`) has not failed.
         except BrokenPipeError:
             self._input = self._input[:0]
         if not self._input and self._tree.first.stdin:
@@ -251,7 +251,7 @@ class Child:
 
 
 def _read_report(output: bytes) -> SandboxReport:
-    """The last lines of the sandbox's shell: what `times` says, and `left N`.
+    """Parse the last lines of the sandbox's shell: the output of `times`, and `left N`.
 
     Without them, it never came so far.
     """
@@ -288,15 +288,15 @@ def plant(
     mark = tree.new_mark()
     program = prepared.argv[0]
     files = _files(prepared)
-    # The command also inherits the inner end of the way to registries.
+    # The command also inherits the inner end of the connection to registries.
     passed = [*(file for _, file in files), *([prepared.door.inner] if prepared.door else ())]
     given = [word for option, file in files for word in (option, str(file))]
     argv = (program, *given, *prepared.argv[1:])
 
     def start() -> subprocess.Popen[bytes]:
         effects.step("spawn", program)
-        # The order in there decides: a thread that is restricted can no longer write to the files
-        # of a group. It ends with the start, so it need not leave the group either.
+        # Order matters: a restricted thread can no longer write to a group's files. It ends with
+        # the start, so it need not leave the group either.
         first = _apart(start_restricted) if prepared.enter else start_grouped()
         if group:
             group.admit(first)
@@ -310,7 +310,7 @@ def plant(
         return popen()
 
     def start_grouped() -> subprocess.Popen[bytes]:
-        # In this very thread: bubblewrap ends with the thread that started it.
+        # In this thread: bubblewrap ends with the thread that started it.
         if not group:
             return popen()
         try:
@@ -327,14 +327,13 @@ def plant(
             stdin=None if on_terminal else subprocess.PIPE if piped else subprocess.DEVNULL,
             stdout=None if on_terminal else subprocess.PIPE,
             stderr=subprocess.PIPE if prepared.reports else subprocess.STDOUT,
-            # The pipes are read by their descriptors: what Python had read ahead no select would
-            # tell of.
+            # The pipes are read by descriptor: select would not report data that Python had
+            # buffered.
             bufsize=0,
-            # Descriptors of Python are closed by execve(2) since PEP 446, unless they are named
-            # here.
+            # Since PEP 446 execve(2) closes Python's descriptors unless they are named here.
             pass_fds=passed,
-            # A session, not a group alone: it is what a process cannot take off again for another's
-            # (setsid(2)), it has no terminal to be typed into, and Ctrl-C there does not reach it.
+            # A session, not only a group: a process cannot leave it for another's (setsid(2)), it
+            # has no terminal for injected input, and the terminal's Ctrl-C doesn't reach it.
             start_new_session=True,
         )
 
@@ -366,10 +365,10 @@ def _apart(start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[byt
 
 
 def _files(prepared: Prepared) -> list[tuple[str, int]]:
-    """Options of the sandbox, each with the file that holds what it is about."""
+    """Return the sandbox's options, each with a descriptor of the file that it reads."""
     contents = (
-        # bwrap(1) reads its arguments from a file each ended by NUL, the one byte that none can
-        # hold.
+        # bwrap(1) reads NUL-terminated arguments from a file; NUL is the only byte that none can
+        # contain.
         ("--args", b"".join(os.fsencode(each) + b"\0" for each in prepared.options)),
         ("--seccomp", prepared.seccomp),
     )
@@ -377,9 +376,9 @@ def _files(prepared: Prepared) -> list[tuple[str, int]]:
 
 
 def _file_of(content: bytes) -> int:
-    """A file of memory, open at its beginning."""
+    """Create an in-memory file with this content, positioned at its start."""
     descriptor = platform.new_file_of_memory()
     effects.append(descriptor, content, "options")
-    # The child shares the open file with its position (fork(2)): it would begin to read at the end.
+    # The child shares the open file and its offset (fork(2)): it would start reading at the end.
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor

@@ -1,4 +1,4 @@
-"""Where a repository's own tools are installed: read as data, no tool manager is started.
+"""Find a repository's installed tools by reading files; no tool manager is started.
 
 Their folders come first on the PATH of its commands, so that a contract that says `pytest` is run
 by the project's Python, whoever started the runner. Sources: poetry's `EnvManager`, hatch's
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 IN_REPOSITORY = (".venv", "venv", "env")
-"""Folders of a repository where its Python environment is, by custom."""
+"""Usual folders of a Python environment in a repository."""
 MODULES = "node_modules"
 _MOST_SHARED = 500
-"""Shared folders: each is a mount at every start of a command."""
+"""Maximum shared folders: each is a mount at every start of a command."""
 TEST_PROGRAMS = ("pytest", "py.test")
-"""Programs that run a project's tests in the environment they are installed in."""
+"""Programs that run a project's tests in the environment in which they are installed."""
 _MARK = "pyvenv.cfg"
 _LARGEST = 1_000_000
 _UNFIT = regex(r'[ $`!*@"\\\r\n\t]')
-"""What poetry replaces in a project's name."""
+"""Characters that poetry replaces in a project's name."""
 _NAME_WIDTH = 42
 _ASDF_NAMES = {"nodejs": "node", "golang": "go"}
 _VERSION = regex(r"[0-9][0-9A-Za-z.+_-]*")
@@ -78,14 +78,14 @@ def _is_installed(root: Path, path: str) -> bool:
         return False
     if whole.name != MODULES:
         return (whole / _MARK).is_file()
-    # A clone may hold a link of this name, to a folder of keys: what is shared is called so itself.
+    # A clone may contain a link of this name to a folder of keys: the target must have the name.
     return Path(os.path.realpath(whole)).name == MODULES
 
 
 def with_own_tools(
     environment: Mapping[str, str], root: Path, *, may_use: Callable[[str], bool]
 ) -> dict[str, str]:
-    """The environment of a command, the repository's own tools first on its PATH.
+    """Return the environment with the repository's own tools first on PATH.
 
     `may_use` says whether a folder of the repository, by its name, may be run from. An
     environment that the person activated stays first, unless it is the runner's own: that one is
@@ -119,7 +119,7 @@ def _activated(environment: Mapping[str, str]) -> str:
 def find_lent_program(
     programs: Collection[str], environ: Mapping[str, str], root: Path, needs: Collection[str]
 ) -> str:
-    """The test program of the runner's own environment that one of these would be; else empty.
+    """Return the test program that would come from the runner's own environment; else empty.
 
     Its packages are the runner's, so it says little about the project. `environ` is the person's,
     `needs` are the packages that the project declares. No mistake where the environment is the
@@ -139,7 +139,7 @@ def find_lent_program(
 
 
 def explain_lent_program(program: str, root: Path) -> tuple[str, str]:
-    """What is wrong with such a program, and how it is mended."""
+    """Return what is wrong with such a program, and how to fix it."""
     there = next((name for name in IN_REPOSITORY if (root / name / _MARK).is_file()), "")
     message = f'"{program}" would come from the runner\'s own environment ({sys.prefix})'
     if there:
@@ -162,7 +162,7 @@ def _has_packages(prefix: Path, needs: Collection[str]) -> bool:
 
 
 def _distribution(name: str) -> str:
-    """A package's name as packages are compared (PEP 503)."""
+    """Return a package's normalised name (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -172,7 +172,7 @@ def _distribution(name: str) -> str:
 def _pythons(
     environment: Mapping[str, str], root: Path, may_use: Callable[[str], bool]
 ) -> Iterator[Path]:
-    """Environments of the project, the likeliest first; each has a mark of being one."""
+    """Yield the Python environments of the project, most likely first."""
     for name in IN_REPOSITORY:
         if (root / name / _MARK).is_file() and may_use(name):
             yield root / name
@@ -180,7 +180,7 @@ def _pythons(
     place = chosen.parent.parent
     if chosen.is_absolute() and chosen.parent.name == "bin" and (place / _MARK).is_file():
         real, top = (Path(os.path.realpath(one)) for one in (chosen.parent, root))
-        # What lies in the repository may have come with it, whoever names it.
+        # Files in the repository may come from a clone, whoever names them.
         if not real.is_relative_to(top) or may_use(real.relative_to(top).as_posix()):
             yield place
     project = _load_toml(root / "pyproject.toml")
@@ -197,13 +197,13 @@ def _managed(
     home = Path(environment.get("HOME") or "/nonexistent")
     if "poetry" in tools or (root / "poetry.lock").is_file():
         cache = home / ".cache" / "pypoetry" / "virtualenvs"
-        # Rebuilt as poetry's EnvManager makes it (name, then the first 8 letters of the path's
-        # digest): to ask poetry would start a tool, and this is read before anything is trusted.
+        # Reproduces poetry's EnvManager (name, then the first 8 letters of the path's digest):
+        # asking poetry would start a tool, and this runs before trust is given.
         known = _UNFIT.sub("_", name.lower())[:_NAME_WIDTH]
         yield from _marked(cache, f"{escape(known)}-{_short(os.path.realpath(root))}-py*")
     if "hatch" in tools or (root / "hatch.toml").is_file():
         store = home / ".local" / "share" / "hatch" / "env" / "virtual"
-        # hatch takes the digest of the path as it is named, poetry of what it really is.
+        # hatch hashes the path as given, poetry the resolved one.
         yield from _marked(store, f"{escape(name)}/{_short(str(root))}/{escape(name)}")
 
 
@@ -212,7 +212,7 @@ def _short(path: str) -> str:
 
 
 def _marked(folder: Path, pattern: str) -> list[Path]:
-    """Environments below a folder, the newest Python last by name and so first here."""
+    """Return the environments below a folder in reverse order of names."""
     found = folder.glob(pattern) if folder.is_dir() else ()
     return sorted((one for one in found if (one / _MARK).is_file()), reverse=True)
 
@@ -221,7 +221,7 @@ def _marked(folder: Path, pattern: str) -> list[Path]:
 
 
 def _versions(environment: Mapping[str, str], root: Path) -> Iterator[Path]:
-    """Installed tools in the versions that the repository asks for; what is not there is left."""
+    """Yield the installed tools in the versions that the repository requests."""
     home = Path(environment.get("HOME") or "/nonexistent")
     stores = (
         home / ".local" / "share" / "mise" / "installs",

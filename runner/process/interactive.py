@@ -1,4 +1,4 @@
-"""Processes that stay and talk line by line until they are closed.
+"""Long-lived processes with a line-by-line conversation.
 
 One kind is a command in its sandbox. Another is a child for our own code, with our rights and no
 sandbox. In this process that code would take turns with all else: one interpreter runs one thread
@@ -54,7 +54,7 @@ def run_on_terminal(command: Command, sandbox: Sandbox) -> int:
 
 
 LONGEST_LINE = 16 << 20
-"""Bytes of one line: whoever says more is not to be listened to."""
+"""Bytes of one line; a program that sends a longer one is not read further."""
 _CHUNK = 1 << 16
 _LOOK = 0.1
 _GRACE = 1.0
@@ -87,13 +87,13 @@ class InteractiveProcess:
         assert first.stdin is not None  # both are pipes, as asked for
         assert first.stdout is not None
         self._input, self._output = first.stdin.fileno(), first.stdout.fileno()
-        # poll(2) promises room for a byte and not for a line: a blocking write would wait for a
-        # program that waits for us to hear it, and no cancel would be seen.
+        # poll(2) guarantees space for a byte, not a line: a blocking write would deadlock with a
+        # program waiting for us to read, and no cancel would be seen.
         os.set_blocking(self._input, False)
         self._heard = bytearray()
 
     def say(self, line: bytes, seconds: float) -> None:
-        """Say one line, without its end. Raises DialogueOver."""
+        """Write one line, without its line break. Raises InteractiveProcessOver."""
         left = memoryview(line + b"\n")
         until = effects.monotonic() + seconds
         while left:
@@ -105,7 +105,7 @@ class InteractiveProcess:
                     raise InteractiveProcessOver(self._why()) from error
 
     def hear(self, seconds: float) -> bytes:
-        """The next line, without its end. Raises DialogueOver."""
+        """Return the next line without its end. Raises InteractiveProcessOver."""
         until = effects.monotonic() + seconds
         while b"\n" not in self._heard:
             if len(self._heard) > LONGEST_LINE:
@@ -120,7 +120,7 @@ class InteractiveProcess:
         return line
 
     def close(self) -> None:
-        """Let it end, or end it with all it started."""
+        """Close the input and kill the process tree if it does not end."""
         first = self._tree.first
         try:
             if first.stdin:
@@ -138,23 +138,23 @@ class InteractiveProcess:
             self._tidy()
 
     def _why(self) -> str:
-        """Why nothing more comes: the sandbox's own error, where it could not be made."""
+        """Return why the process ended, with the sandbox's own error if it failed to start."""
         report = self._tree.first.stderr
         if report is None:
             return "ended"
-        # What it started may still hold the pipe open: a read to the end would wait until all of
-        # them are gone (pipe(7)).
+        # Its children may still hold the pipe open: reading to the end would wait for all of them
+        # (pipe(7)).
         os.set_blocking(report.fileno(), False)
         lines = (report.read(_CHUNK) or b"").decode("utf-8", "replace").splitlines()
         refused = next((line for line in lines if line.startswith("bwrap: ")), "")
         return f"could not be put into the sandbox: {refused}" if refused else "ended"
 
     def _wait(self, descriptor: int, event: int, until: float) -> None:
-        """Until the pipe is ready. Raises DialogueOver where it takes too long."""
+        """Wait until the pipe is ready. Raises InteractiveProcessOver after a timeout."""
         poll = select.poll()  # select() knows no descriptor above 1,023
         poll.register(descriptor, event)
-        # In short pieces: an event of threads is no descriptor, so nothing wakes poll(2) when it is
-        # set. Looked at before each piece: who never falls silent never lets poll(2) run out.
+        # In short slices: a threading event is no descriptor, so setting it does not wake poll(2).
+        # Checked before each slice: with constant output poll(2) never times out.
         while True:
             if self._cancelled is not None and self._cancelled.is_set():
                 raise InteractiveProcessOver("was cancelled")
@@ -175,7 +175,7 @@ class InteractiveProcess:
 # --- within the group that we are in --------------------------------------------------
 
 LONGEST_ANSWER = 8 << 20
-"""Bytes of one line; the rest of a longer one is passed over with it."""
+"""Bytes of one line; the rest of a longer one is skipped."""
 _LAST = 20
 _LAST_WAIT = 2.0
 
@@ -189,8 +189,8 @@ class Dialogue:
         )
         self._tell = tell
         self._errors: deque[str] = deque(maxlen=_LAST)
-        # Standard error is read all the time: a program that fills that pipe (64 KiB, pipe(7))
-        # stops in the middle of its answer on the other one.
+        # Read standard error all the time: a program that fills that pipe (64 KiB, pipe(7)) stops
+        # in the middle of its answer on the other one.
         self._hearing = threading.Thread(target=self._hear, name="dialogue", daemon=True)
         self._hearing.start()
 
@@ -205,7 +205,7 @@ class Dialogue:
         return True
 
     def read(self) -> bytes | None:
-        """Its next line; empty for one that is too long, None where it says no more."""
+        """Read the next line; empty for one that is too long, None at the end."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline(LONGEST_ANSWER)
         if not line:
@@ -217,7 +217,7 @@ class Dialogue:
         return b""
 
     def end(self) -> int:
-        """End it: by the end of what it hears, then by force. Gives its exit code."""
+        """Close the input, kill the program if it does not end, and return its exit code."""
         assert self._process.stdin is not None
         with suppress(OSError, ValueError):
             self._process.stdin.close()
@@ -249,7 +249,7 @@ _PATIENCE = 5.0
 
 
 class WorkerProcessGone(Exception):  # noqa: N818 - the word for what happened
-    """It ended, or took too long and was ended."""
+    """The process ended, or was ended because it took too long."""
 
 
 class WorkerProcess:
@@ -265,7 +265,7 @@ class WorkerProcess:
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # A pipe that nobody reads is full after 64 KiB, and the child stops there (pipe(7)).
+            # An unread pipe is full after 64 KiB, and the child blocks there (pipe(7)).
             stderr=subprocess.DEVNULL,
             env=dict(env),
             cwd="/",
@@ -283,14 +283,14 @@ class WorkerProcess:
         return self._process.pid
 
     def ready(self) -> bool:
-        """Whether it has begun to listen; does not wait. Raises CompanionGone."""
+        """Return whether the worker is listening, without waiting. Raises WorkerProcessGone."""
         if not self._ready and self._waits(0):
             self._line(_PATIENCE)
             self._ready = True
         return self._ready
 
     def ask(self, question: bytes, seconds: float) -> bytes:
-        """The answer to one line, neither with its line end. Raises CompanionGone."""
+        """Send one line and return the answer line. Raises WorkerProcessGone."""
         try:
             self._questions.write(question + b"\n")
             self._questions.flush()
@@ -300,7 +300,7 @@ class WorkerProcess:
         return self._line(seconds)
 
     def close(self) -> None:
-        """Let it end, or end it; doing so twice is fine."""
+        """Close the input and end the process; repeated calls have no effect."""
         with suppress(OSError):
             self._questions.close()
         try:
@@ -326,7 +326,7 @@ class WorkerProcess:
         return bytes(read[:-1])
 
     def _waits(self, seconds: float) -> bool:
-        """Whether something of it can be read, or it is gone; after so long at most."""
+        """Wait up to `seconds` for output or exit; return whether there is any."""
         poll = select.poll()  # select() knows no descriptor above 1,023
         poll.register(self._answers, select.POLLIN)
         return bool(poll.poll(seconds * 1000))

@@ -1,4 +1,4 @@
-"""The sandbox of a kernel without bubblewrap: Landlock, a call filter, no privileges.
+"""The sandbox without bubblewrap: Landlock and seccomp, without privileges.
 
 landlock(7) only takes rights away, from the thread that asks and from what it starts. So a thread
 of ours is restricted, starts the command and ends; no launcher stands between. Nothing is mounted:
@@ -51,18 +51,18 @@ else:
     threading = lazy_module("threading")
 
 OLDEST = 3
-"""Before Linux 6.2, Landlock let any file be truncated, and files never change folders."""
-# Bits as in <linux/landlock.h>. REFER (1 << 13, since ABI 2) is among _EVERYTHING: a ruleset
-# without it has every link and rename between folders refused with EXDEV, landlock(7).
+"""Before Linux 6.2, Landlock allowed truncating any file and no moves between folders."""
+# Bits from <linux/landlock.h>. _EVERYTHING includes REFER (1 << 13, since ABI 2): without it all
+# links and renames between folders fail with EXDEV, landlock(7).
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REMOVE_FILE, _MAKE_REG, _TRUNCATE, _IOCTL_DEV = 1 << 5, 1 << 8, 1 << 14, 1 << 15
 _MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
-# A rule about a file that holds a right of folders is refused with EINVAL: landlock_add_rule(2),
-# and landlock_append_fs_rule in security/landlock/fs.c.
+# A rule about a file with a right of folders fails with EINVAL: landlock_add_rule(2), and
+# landlock_append_fs_rule in security/landlock/fs.c.
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
-# Making device nodes is handled and never allowed: with one of the disk (mknod(2)) a root would go
-# round every other rule.
+# Making device nodes is handled and never allowed: with a disk's node (mknod(2)) root could bypass
+# every other rule.
 _EVERYTHING = (1 << 16) - 1 & ~(_MAKE_CHAR | _MAKE_BLOCK)
 _OF_DEVICES = _READ_FILE | _WRITE_FILE | _READ_DIR | _IOCTL_DEV
 _OF_SHARED_MEMORY = _READ_FILE | _WRITE_FILE | _MAKE_REG | _REMOVE_FILE | _TRUNCATE
@@ -70,7 +70,7 @@ _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - semaphores of processes lie there
 _BIND_AND_CONNECT = 0b11
 _ABSTRACT_AND_SIGNALS = 0b11
 _WITH_DEVICES, _WITH_PORTS, _WITH_SCOPE = 5, 4, 6
-"""The first versions of the interface that know them."""
+"""First ABI versions that support each feature."""
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _SOCKETS = {
     Network.NO: Sockets.NONE,
@@ -92,13 +92,13 @@ class Landlock:
     read: tuple[Path, ...] = ()
     reason: str = ""
     hidden: tuple[Path, ...] = ()
-    """Folders that no rule opens, whatever else is shown."""
+    """Folders that no rule opens, whatever else is visible."""
     name = "landlock"
     contains = False
     encloses = True
 
     def enclose(self, command: Command) -> Prepared:
-        """The shell that sets the limits, in the scratch tree, restricted before it starts."""
+        """Return the restricted command, which starts in the scratch tree with its limits set."""
         place = command.place
         if command.network is Network.REGISTRIES:
             raise ValueError("landlock cannot limit the network to registries; bubblewrap can")
@@ -115,12 +115,12 @@ class Landlock:
         )
 
     def sees(self, place: Place, path: Path) -> Path:  # noqa: ARG002 - the protocol's shape
-        """The same path."""
+        """Return the path unchanged."""
         return path
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What it does not hold, some of it by this kernel's version."""
+        """Protections that it lacks, some of them on this kernel version."""
         lacking = {
             "TCP is limited only by the system call filter": _WITH_PORTS,
             "device controls (ioctl) are not blocked": _WITH_DEVICES,
@@ -134,9 +134,9 @@ class Landlock:
     def _restrict(self, command: Command, own: Path) -> None:
         """Bind this thread; raises OSError where the kernel refuses."""
         syscalls.give_up_privileges()
-        # No new privileges before this: without that, or CAP_SYS_ADMIN, landlock_restrict_self(2)
-        # and seccomp(2) both say EPERM. The filter comes last, as it is asked about every call
-        # after it.
+        # No new privileges first: without that, or CAP_SYS_ADMIN, landlock_restrict_self(2) and
+        # seccomp(2) both fail with EPERM. The filter comes last, since it checks every call after
+        # it.
         ruleset = self._ruleset(command, own)
         try:
             syscalls.restrict_self(ruleset)
@@ -147,11 +147,11 @@ class Landlock:
             syscalls.filter_calls(program)
 
     def _ruleset(self, command: Command, own: Path) -> int:
-        # A ruleset that names a right this kernel does not know is refused (EINVAL), and one it
-        # does know but nobody handles is not held at all: so each version gets exactly its own
-        # bits. Bit 15, controls of devices, came with ABI 5.
+        # A ruleset with a right unknown to this kernel fails (EINVAL), and a known one that is not
+        # handled is not enforced: so each version gets exactly its own bits. Bit 15, controls of
+        # devices, came with ABI 5.
         known = (1 << (16 if self.version >= _WITH_DEVICES else 15)) - 1
-        # Landlock knows bind and connect of TCP alone; UDP, raw and other families are left to the
+        # Landlock handles only bind and connect of TCP; UDP, raw and other families are left to the
         # call filter, which is why both are needed: landlock(7), "Network flags".
         closed = command.network is Network.NO and self.version >= _WITH_PORTS
         scope = _ABSTRACT_AND_SIGNALS if self.version >= _WITH_SCOPE else 0
@@ -166,9 +166,9 @@ class Landlock:
         return ruleset
 
     def _rules(self, command: Command, own: Path) -> Iterator[tuple[str, int]]:
-        """Paths with what may be done at and below them."""
-        # Rules only add: there is none that takes a right away below a folder that is allowed, so
-        # what is closed must not lie below anything that is yielded here.
+        """Yield paths with the permitted access at and below them."""
+        # Rules only add: no rule removes a right below an allowed folder, so closed paths must not
+        # be below anything that is yielded here.
         environ, place = command.environment, command.place
         shown = real(place.shown)
         access = _READ if command.reads_only else _EVERYTHING
@@ -178,11 +178,11 @@ class Landlock:
         yield from ((str(real(path)), _READ) for path in (*shares, *object_folders(place)))
         where = frozenset((name, environ[name]) for name in NAMES if name in environ)
         machine = _of_the_machine(where, str(shown), self.read, self.hidden)
-        # What runs beside held-out files must leave nothing where another command could read it.
+        # A command with held-out files must leave nothing that another command could read.
         private = any(real(place.box).is_relative_to(real(one)) for one in self.hidden)
         yield from (rule for rule in machine if not (private and rule[0] == _SHARED_MEMORY))
         if command.network is not Network.NO:
-            # Where systemd-resolved is, this is a link into /run, which is hidden as a whole.
+            # With systemd-resolved this is a link into /run, which is hidden entirely.
             yield os.path.realpath("/etc/resolv.conf"), _READ
 
 
@@ -193,7 +193,7 @@ def _of_the_machine(
     read: tuple[Path, ...],
     hidden: tuple[Path, ...],
 ) -> tuple[tuple[str, int], ...]:
-    """What is the same for all commands of these variables: the machine, the tools, devices."""
+    """Return the access rules that are the same for all commands with these variables."""
     environ = dict(where)
     home = environ.get("HOME", "")
     closed = {home, *find_hidden_folders(home), "/", shown}
@@ -213,8 +213,8 @@ def _allow(ruleset: int, path: str, access: int) -> None:
     if sys.platform != "linux":
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), path)
     try:
-        # O_PATH opens what may not be read. The rule is then about the inode and not about the
-        # name: renaming or replacing the path later gives away nothing.
+        # O_PATH opens unreadable files too. The rule then applies to the inode, not the name:
+        # renaming or replacing the path later grants nothing.
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError as problem:
         if problem.errno in {errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.ELOOP}:
@@ -228,7 +228,7 @@ def _allow(ruleset: int, path: str, access: int) -> None:
 
 
 def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Landlock | str:
-    """Landlock as it works on this machine, or the reason why it does not: a process is started."""
+    """Return Landlock as it works on this machine, or why it does not; starts a process."""
     if sys.platform != "linux":
         return "Landlock exists only on Linux"  # elsewhere the same numbers are other system calls
     version = syscalls.landlock_version()
@@ -242,15 +242,14 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Landlock | s
             ruleset = syscalls.new_ruleset(_WRITE_FILE, 0, 0, version)
             syscalls.restrict_self(ruleset)
             os.close(ruleset)
-            # Opening this device for writing does nothing and succeeds, for any user, where no rule
-            # holds: so a failure is Landlock's.
+            # Opening this device for writing has no effect and succeeds for any user without rules:
+            # so a failure is Landlock's.
             code, words = capture(["/bin/sh", "-c", "true >/dev/full"], Path("/"), {}, 10.0)
             problems.append("" if code else f"it did not block a write: {words!r}")
         except OSError as problem:
             problems.append(f"{problem.filename}: {problem.strerror}")
 
-    # A restriction is of one thread and can never be taken back, so it is tried in a thread that
-    # ends.
+    # A restriction applies to one thread and is permanent, so it is tested in a thread that ends.
     thread = threading.Thread(target=attempt)
     thread.start()
     thread.join()

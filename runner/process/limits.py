@@ -1,4 +1,4 @@
-"""How much of the machine one command may take."""
+"""Resource limits of one command."""
 
 from __future__ import annotations
 
@@ -32,55 +32,54 @@ class Limits:
     """Bounds of one command: times in seconds, sizes in bytes; 0 or `None` means no bound."""
 
     soft: float = 300.0
-    """After this a person sees that it still runs."""
+    """Seconds after which a person is informed that it still runs."""
     idle: float = 600.0
-    """Without output for so long, it is ended."""
+    """Seconds without output after which it is ended."""
     hard: float = 1800.0
-    """After this it is ended in any case."""
+    """Seconds after which it is ended in any case."""
     queue: float = 0.0
     """Seconds beside `idle` and `hard` for which it may wait for a processor: where a machine is
     busy, that is no fault of the command. 0 counts the clock alone."""
     memory: int | None = None
-    """Address space of each process: too strict for Node, Java and Go, which reserve much."""
+    """Address space of each process: too strict for Node, Java and Go, which reserve a lot."""
     output: int = 20 * MEGABYTE
-    """How much of its output is kept: the first half and the last half."""
+    """Maximum output that is stored: the first half and the last half."""
     file_size: int | None = 8 * 1024 * MEGABYTE
     open_files: int | None = 65536
     cpu: int | None = None
-    """Seconds of processor time of each process."""
+    """Processor seconds of each process."""
     processes: int | None = 4096
     """Processes and threads at once. Where no cgroup can be made, the kernel counts all of the
     person's own (RLIMIT_NPROC), so those that run already are added; it does not hold for root."""
     together: int | None = None
-    """Memory of all its processes, by a cgroup; data of each process where there is none."""
+    """Memory of all its processes, by a cgroup; without one, data of each process."""
     processors: float = 0
-    """Processors that all its processes may keep busy together, where a cgroup can."""
+    """Processors that all its processes may use together, if a cgroup can limit them."""
     disk: int | None = None
-    """Bytes that they may write to the device of the tree together, as far as a cgroup counts."""
+    """Bytes that they may write to the tree's device together, if a cgroup counts them."""
     io: int | None = None
-    """Bytes a second that they may read from it, and write."""
+    """Bytes per second that they may read from it, and write."""
     device: str = ""
-    """That device, as `254:0`; empty where it has no number of its own (a tmpfs, an overlay)."""
+    """That device, as `254:0`; empty if it has no number (a tmpfs, an overlay)."""
     registries: Registries = field(default_factory=Registries)
-    """What it may reach where its network is `registries`."""
+    """Hosts it may reach if its network is `registries`."""
 
 
 def ulimits(limits: Limits) -> str:
-    """Shell text that sets the limits for whatever the shell starts next.
+    """Return the shell code that sets the limits for the next program.
 
     No value is above what this process itself may use, so that `ulimit` never fails.
     """
-    # A core file (core(5)) holds the memory of a process, keys in it too, and lies in the tree
-    # where the system does not take it elsewhere.
+    # A core file (core(5)) contains process memory, including keys, and is written to the tree
+    # unless the system redirects it.
     settings = ["ulimit -c 0"]
     wanted = (
         ("n", limits.open_files, resource.RLIMIT_NOFILE, 1),
         ("f", limits.file_size, resource.RLIMIT_FSIZE, _BLOCK),
         ("v", limits.memory, resource.RLIMIT_AS, _KILOBYTE),
         ("t", limits.cpu, resource.RLIMIT_CPU, 1),
-        # Since Linux 4.7 this counts private anonymous mappings, too (getrlimit(2)), not only
-        # brk(2): so it bounds what an allocator takes, of each process, where there is no cgroup
-        # for all.
+        # Since Linux 4.7 this also counts private anonymous mappings (getrlimit(2)), not only
+        # brk(2): so it limits the allocator of each process if there is no cgroup for all.
         ("d", limits.together, resource.RLIMIT_DATA, _KILOBYTE),
     )
     settings += [
@@ -95,7 +94,7 @@ def ulimits(limits: Limits) -> str:
 
 
 def apply_bounds(limits: Limits, settings: Settings, uses: Iterable[Resource] = ()) -> Limits:
-    """The limits with the person's bounds, and the memory of a task's `Uses: memory 4GB`."""
+    """Return the limits with those of the settings and of a task's `Uses: memory 4GB`."""
     return replace(
         limits,
         processes=settings.limits.processes,
@@ -109,26 +108,26 @@ def apply_bounds(limits: Limits, settings: Settings, uses: Iterable[Resource] = 
 
 
 def with_device(limits: Limits, tree: Path) -> Limits:
-    """The limits with the device that a tree lies on, where they ask for it."""
+    """Return the limits with the device of a tree if disk limits are set."""
     if not (limits.disk or limits.io):
         return limits
     return replace(limits, device=find_device(tree))
 
 
 def find_device(tree: Path) -> str:
-    """The number of the whole disk that holds a folder; empty where there is none."""
+    """Return the number of the disk that contains a folder; empty if there is none."""
     try:
         number = tree.stat().st_dev
     except OSError:
         return ""
     major, minor = os.major(number), os.minor(number)
-    # Major 0 is given to mounts without a device: tmpfs, overlay, btrfs (devices.txt in the kernel
+    # Mounts without a device have major 0: tmpfs, overlay, btrfs (devices.txt in the kernel
     # documentation). No io controller knows such a number.
     if not major:
         return ""
     known = Path(f"/sys/dev/block/{major}:{minor}")
     if (known / "partition").exists():
-        # Throttling knows whole disks alone, and says ENODEV for a partition
+        # Throttling only handles whole disks, and returns ENODEV for a partition
         # (cgroup-v1/blkio-controller.rst).
         with contextlib.suppress(OSError):
             return (known.resolve().parent / "dev").read_text().strip()
@@ -136,12 +135,12 @@ def find_device(tree: Path) -> str:
 
 
 def memory_of(uses: Iterable[Resource]) -> int | None:
-    """The bytes that a task says it uses; `None` where it names no memory."""
+    """Return the bytes of memory that a task declares; `None` if it declares none."""
     amounts = (bytes_of(each.amount) for each in uses if each.name.casefold() == "memory")
     return next((amount for amount in amounts if amount), None)
 
 
 def _attainable(value: int, kind: int) -> int:
-    """The value, or the hard limit of this process where that is lower."""
+    """Return the value, limited by this process's hard limit."""
     hard = resource.getrlimit(kind)[1]
     return value if hard == resource.RLIM_INFINITY else min(value, hard)

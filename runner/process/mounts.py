@@ -1,4 +1,4 @@
-"""The file system as a command in bubblewrap sees it, as bubblewrap's options.
+"""The file system inside bubblewrap, as bubblewrap's options.
 
 Later options win, so the order is: the machine read-only, what is personal hidden, the tools
 shown again, and at last the folders the command works in.
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 TMP = "/tmp"  # noqa: S108 - inside, /tmp is the command's own
 _OBJECTS = f"{TMP}/.objects"
 _ROOM = 2048 * MEGABYTE
-"""What may be written to each of HOME, /tmp and their like: they are memory."""
+"""Bytes that may be written to each of HOME, /tmp and similar: they use memory."""
 _HIDDEN = (TMP, "/var/tmp", "/run", "/home", "/root")  # noqa: S108 - they are hidden
 MASKED = (
-    # The user who owns a file reads it without any capability: this matters for root.
+    # A file's owner reads it without any capability: this matters for root.
     *("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers"),
     *("/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/var/log", "/var/backups"),
     *("/var/spool", "/var/lib/docker", "/var/lib/containerd", "/var/lib/kubelet"),
-    # Triggers that root may use without any, as it may the controls below.
+    # Triggers that root may use without capabilities, like the controls below.
     *("/proc/sysrq-trigger", "/proc/acpi"),
 )
-"""What no command reads."""
+"""Paths that no command can read."""
 _CONTROLS = ("/proc/sys", "/proc/fs", "/proc/irq", "/proc/bus")
 """Controls of the kernel. bubblewrap 0.8 leaves /proc/sys writable for a root without
 capabilities, and with kernel/core_pattern the whole machine."""
@@ -51,22 +51,22 @@ _BORROWED = 5
 _CACHES = {"vite": (".vite", ".vite-temp")} | dict.fromkeys(
     ("nyc", "ava", "prettier", "find-cache-dir", "find-cache-directory"), (".cache",)
 )
-"""By package: where in `node_modules` it writes."""
+"""Folders in `node_modules` that a package writes, by package."""
 _STORES = ("", ".pnpm/node_modules")
-"""Where in `node_modules` all packages lie."""
+"""Folders in `node_modules` with all packages."""
 
 
 @lru_cache(maxsize=8)
 def floor(home: str, *, sized: bool) -> tuple[str, ...]:
-    """The machine, read-only, with kernel controls closed and personal places empty."""
+    """Return the mounts of the base system: read-only, with home folders hidden."""
     size = ("--size", str(_ROOM)) if sized else ()
     options = ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]
-    # What `--dev` makes is a tmpfs without a bound: files written beside its nodes would be memory.
+    # `--dev` makes a tmpfs without a limit: files next to its nodes would use memory.
     options += [*size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108 - its own
     for path in filter(os.path.exists, _CONTROLS):
         options += ["--ro-bind", path, path]
-    # What we can neither read nor write, a command with no more rights than ours cannot either:
-    # mounts are for what they hide.
+    # A command with our rights cannot access what we can't read or write: mount only over
+    # accessible paths.
     for path in filter(_readable, MASKED):
         options += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", os.devnull, path]  # noqa: PTH112 - text
     roots = find_hidden_folders(home)
@@ -79,7 +79,7 @@ def floor(home: str, *, sized: bool) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def find_hidden_folders(home: str) -> tuple[str, ...]:
-    """Real paths of the folders that are empty inside, none within another.
+    """Return the real paths of the folders that are hidden, none within another.
 
     Where this process keeps temporary files, keys and sockets lie, too.
     """
@@ -92,7 +92,7 @@ def find_hidden_folders(home: str) -> tuple[str, ...]:
 def others(
     shown: str, where: frozenset[tuple[str, str]], read: tuple[Path, ...], *, sized: bool
 ) -> tuple[str, ...]:
-    """Other repositories' work trees and other people's homes, empty, where they are not yet."""
+    """Return options that hide other repositories and homes which are not hidden already."""
     roots = find_hidden_folders(dict(where).get("HOME", ""))
     options: list[str] = []
     for path in other_trees(shown, where, read):
@@ -104,7 +104,7 @@ def others(
 
 @lru_cache(maxsize=32)
 def tools(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> tuple[str, ...]:
-    """The tool chain of these variables, shown read-only where it is hidden.
+    """Return the mounts that show the tool chain read-only where it is hidden.
 
     What holds a hidden folder whole is not shown, unless a person asked for it in `read`.
     """
@@ -114,7 +114,7 @@ def tools(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> tuple[st
 def mask(
     hidden: tuple[Path, ...], read: tuple[Path, ...], box: Path, *, sized: bool
 ) -> tuple[str, ...]:
-    """Empty folders over the hidden ones, under each path by which the options show them.
+    """Return options that mount empty folders over the hidden ones, at each visible path.
 
     A command that runs with held-out files has its own `box` in one of them.
     """
@@ -135,7 +135,7 @@ def mask(
 
 
 def files_but(paths: Iterable[str], hidden: tuple[Path, ...]) -> Iterator[str]:
-    """These paths; one that holds a hidden folder is replaced by the entries that do not."""
+    """Yield the paths, with one that contains a hidden folder replaced by its visible entries."""
     closed = frozenset(str(real(folder)) for folder in hidden)
     for path in paths:
         if any(folder.startswith(path.rstrip("/") + "/") for folder in closed):
@@ -145,7 +145,7 @@ def files_but(paths: Iterable[str], hidden: tuple[Path, ...]) -> Iterator[str]:
 
 
 def hides(path: str, where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> bool:
-    """Whether the machine has something at this path that is not there for a command.
+    """Return whether a path exists on the machine but is hidden from commands.
 
     The folders a command works in are not looked at.
     """
@@ -159,7 +159,7 @@ def hides(path: str, where: frozenset[tuple[str, str]], read: tuple[Path, ...]) 
 
 
 def _shown_again(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> list[Path]:
-    """What is shown of hidden folders, none within another."""
+    """Return the visible paths inside hidden folders, none within another."""
     environ = dict(where)
     roots = find_hidden_folders(environ.get("HOME", ""))
     home = real(Path(environ.get("HOME", "/nonexistent")))
@@ -170,15 +170,15 @@ def _shown_again(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> l
 
 
 def resolver() -> tuple[str, ...]:
-    """What /etc/resolv.conf points to, which systemd keeps in /run."""
+    """Return options that show the target of /etc/resolv.conf, which systemd keeps in /run."""
     target = os.path.realpath("/etc/resolv.conf")
-    # A bind of the link itself would show a link: what it leads to has to be there, in a /run that
-    # is otherwise empty.
+    # A bind of the link itself would show a link: its target must exist, in a /run that is
+    # otherwise empty.
     return ("--ro-bind-try", target, target) if target.startswith("/run/") else ()
 
 
 def context(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
-    """The scratch tree in the repository's place, its shared folders, its objects, the box."""
+    """Return the mounts of the scratch tree, its shared folders, objects and box."""
     shown = real(place.shown)
     shares = [
         name
@@ -197,7 +197,7 @@ def context(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
         if place.has_folder(os.path.dirname(name)):  # noqa: PTH120 - text
             options += ["--ro-bind" if reads_only else "--bind", str(folder), str(shown / name)]
     if folders := object_folders(place):
-        # Read-only: what is written there would be in the person's own repository.
+        # Read-only: writes there would go to the user's own repository.
         options += ["--ro-bind", str(folders[0]), _OBJECTS]
         options += _bind("--ro-bind", folders[1:])
     return (*options, "--bind", str(place.box), str(place.box))
@@ -217,7 +217,7 @@ def find_caches(shown: Path, shares: Iterable[str]) -> list[str]:
 
 
 def _make_folders(packages: str, names: Iterable[str]) -> bool:
-    """Make empty folders, as the tools would: what is mounted needs a place."""
+    """Create empty folders as mount points; False if that fails."""
     try:
         for name in names:
             if not os.path.isdir(f"{packages}/{name}"):  # noqa: PTH112 - a hot path
@@ -228,30 +228,30 @@ def _make_folders(packages: str, names: Iterable[str]) -> bool:
 
 
 def object_paths(place: Place) -> list[str]:
-    """Where git finds the repository's objects inside."""
+    """Return the paths of the repository's objects inside the sandbox."""
     return [_OBJECTS, *map(str, object_folders(place)[1:])]
 
 
 def object_folders(place: Place) -> list[Path]:
-    """The repository's objects, then those that it borrows; none where a link leads elsewhere."""
+    """Return the repository's object folder and its alternates; empty for a suspicious link."""
     if place.objects is None or not _is_called_objects(real(place.objects)):
         return []
     return [place.objects, *alternates(place.objects)]
 
 
 def _is_called_objects(folder: Path) -> bool:
-    # `.git` comes with a clone that is unpacked: in the place of objects it could name a folder of
-    # keys. Git itself gives a folder of objects no other name (gitrepository-layout(5)).
+    # `.git` may come from an unpacked clone: instead of objects it could name a folder of keys. Git
+    # always calls a folder of objects this (gitrepository-layout(5)).
     return folder.name == "objects" and folder.is_dir()
 
 
 def real(path: Path) -> Path:
-    """The path without symbolic links."""
+    """Return the path with symbolic links resolved."""
     return Path(os.path.realpath(path))
 
 
 def alternates(objects: Path) -> list[Path]:
-    """Object folders that a repository borrows, and those that these borrow in turn.
+    """Return all object folders that a repository borrows, directly or indirectly.
 
     Git follows them to a depth of five (object-file.c, link_alt_odb_entries).
     """
@@ -269,7 +269,7 @@ def alternates(objects: Path) -> list[Path]:
 
 
 def _borrowed(objects: Path) -> list[Path]:
-    """What one folder borrows (gitrepository-layout(5))."""
+    """Return the object folders that one folder borrows (gitrepository-layout(5))."""
     try:
         lines = os.fsdecode((objects / "info" / "alternates").read_bytes()).splitlines()
     except OSError:
@@ -279,7 +279,7 @@ def _borrowed(objects: Path) -> list[Path]:
 
 
 def _spellings(path: Path) -> set[Path]:
-    """The path as it is named and as it really is."""
+    """Return the path as given and with links resolved."""
     return {path, real(path)}
 
 
@@ -293,7 +293,7 @@ def _below(path: str, roots: Iterable[str]) -> bool:
 
 
 def _readable(path: str) -> bool:
-    # /proc/sysrq-trigger can be written and not read: to ask for one right alone would pass it by.
+    # /proc/sysrq-trigger is writable but not readable: checking only one right would miss it.
     return os.access(path, os.R_OK) or os.access(path, os.W_OK)
 
 
@@ -305,7 +305,7 @@ _UNREAD = ("/dev", "/boot", "/lost+found")
 
 @lru_cache(maxsize=8)
 def files_below(home: str, shown: str, others: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The outermost paths of the machine that hold nothing personal.
+    """Return the outermost paths of the machine that contain no personal files.
 
     A rule of Landlock holds for all below it, so a folder that holds something closed is
     given by its entries. `shown` is closed: the repository's own files are no part of a proof;
@@ -313,7 +313,7 @@ def files_below(home: str, shown: str, others: tuple[str, ...] = ()) -> tuple[st
     """
     named = (*find_hidden_folders(home), *MASKED, *_UNREAD, shown, *others)
     closed = {os.path.realpath(path) for path in named}
-    # /proc is given whole: its entries come and go, and what is closed there needs privileges.
+    # /proc is allowed whole: its entries change, and closed ones there need privileges.
     closed = {path for path in closed if not path.startswith("/proc/")}
     return tuple(_open_in("/", frozenset(closed - {"/"})))
 
@@ -325,8 +325,8 @@ def _open_in(folder: str, closed: frozenset[str]) -> list[str]:
     except OSError:
         return []
     for entry in entries:
-        # A rule is about the file that a link leads to, so one in an open folder would open what is
-        # closed; the target is given where it lies, if it is.
+        # A rule applies to a link's target, so a link in an open folder would open closed paths;
+        # the target is allowed at its own place, if at all.
         if entry.is_symlink() or entry.path in closed:
             continue
         if any(path.startswith(entry.path + "/") for path in closed):
@@ -343,7 +343,7 @@ _numbers = itertools.count(1)
 
 
 def own_folder(place: Place) -> Path:
-    """HOME and the temporary folder of one command, empty."""
+    """Create empty HOME and temporary folders for one command."""
     own = place.box / f".own-{os.getpid()}-{next(_numbers)}"
     effects.step("mkdir", own)
     for path in (own, own / "home", own / "tmp"):
@@ -359,5 +359,5 @@ def take_away(own: Path) -> None:
 
 
 def inner_environment(environ: Mapping[str, str], own: Path) -> dict[str, str]:
-    """HOME is an empty folder; tools that are looked for below it are named instead."""
+    """Return the environment with an empty HOME, and variables for tools usually found below it."""
     return {**homes(environ), **environ, "HOME": str(own / "home"), "TMPDIR": str(own / "tmp")}

@@ -1,4 +1,4 @@
-"""Work trees of other repositories on this machine, and other people's homes: a sandbox hides them.
+"""Find other repositories' work trees and other users' homes, so that a sandbox hides them.
 
 The trees alone, never the folders that hold them, and none that what runs here may need
 (`link_targets`). The search takes a tenth of a second at most; what it did not get to is kept for
@@ -33,14 +33,14 @@ PLACES = ("/srv", "/opt", "/mnt", "/media", "/data")
 DEEPEST = 3
 SECONDS = 0.1
 MOST = 256
-"""Trees that are hidden: each is a mount of its own at every start of a command."""
+"""Maximum hidden trees: each is a mount at every start of a command."""
 _KEPT = "other-trees.json"
-# As login.defs(5) begins (UID_MIN), up to the one that stands for users who have no number in a
-# namespace (user_namespaces(7)).
+# As in login.defs(5) (UID_MIN), up to the one for users without a number in a namespace
+# (user_namespaces(7)).
 _FIRST_PERSON, _NOBODY = 1000, 65534
-"""Numbers of users who are people."""
+"""Range of user numbers that belong to people."""
 _LONGEST_CHAIN = 40
-"""Links in a row that the kernel follows (path_resolution(7))."""
+"""Maximum links that the kernel follows (path_resolution(7))."""
 _NEVER_IN = frozenset({".git", "node_modules", "proc", "sys", "dev", "lost+found"})
 
 
@@ -48,7 +48,7 @@ _NEVER_IN = frozenset({".git", "node_modules", "proc", "sys", "dev", "lost+found
 def other_trees(
     shown: str, where: frozenset[tuple[str, str]], read: tuple[Path, ...] = ()
 ) -> tuple[str, ...]:
-    """Real paths of what is hidden from commands for the repository at `shown`, none in another.
+    """Return the real paths hidden from commands of the repository at `shown`, none within another.
 
     `where` are the variables that say where tools lie; `read` is what a person wants to be read.
     """
@@ -69,7 +69,7 @@ def other_trees(
 
 
 def _trees(shown: str) -> set[str]:
-    """Work trees that are known or found by now."""
+    """Return all known work trees, including those found by a new search."""
     roots = tuple(dict.fromkeys((*PLACES, os.path.dirname(shown))))  # noqa: PTH120 - text
     file = Places.of(os.environ).cache / _KEPT
     known, left = _load_cache(file, roots)
@@ -85,7 +85,7 @@ def search(
     clock: Callable[[], float],
     seconds: float,
 ) -> tuple[set[str], list[tuple[str, int]]]:
-    """Work trees below folders, and the folders that there was no time for, with their depth."""
+    """Return work trees below folders, and the folders and depths left when the time was up."""
     until = clock() + seconds
     waiting = deque([*left] or [(os.path.realpath(root), 0) for root in roots])
     found: set[str] = set()
@@ -110,7 +110,7 @@ def _folders_in(folder: str) -> Iterator[str]:
 
 
 def _is_tree(path: str) -> bool:
-    # A folder or a file: a worktree and a submodule have a `gitdir:` line there
+    # A folder or a file: worktrees and submodules have a `gitdir:` line there
     # (gitrepository-layout(5)).
     return os.path.lexists(f"{path}/.git")
 
@@ -119,7 +119,7 @@ def _is_tree(path: str) -> bool:
 
 
 def _load_cache(file: Path, roots: tuple[str, ...]) -> tuple[set[str], list[tuple[str, int]]]:
-    """Trees found before below any folder, and where the search of these was broken off."""
+    """Load the cached trees of all folders, and where the search of `roots` stopped."""
     try:
         row = json.loads(file.read_bytes())
         left = [(str(path), int(depth)) for path, depth in row["left"].get(json.dumps(roots), [])]
@@ -129,7 +129,7 @@ def _load_cache(file: Path, roots: tuple[str, ...]) -> tuple[set[str], list[tupl
 
 
 def _keep(file: Path, roots: tuple[str, ...], trees: set[str], left: list[tuple[str, int]]) -> None:
-    """Beside, then renamed; where that cannot be, the next search finds it again."""
+    """Save the trees atomically; errors are ignored, since the next search finds them again."""
     known, before = _load_cache(file, roots)
     if trees <= known and left == before:
         return
@@ -153,7 +153,7 @@ def _elsewhere(known: set[str], roots: tuple[str, ...]) -> set[str]:
 
 
 def _homes(mine: str) -> Iterator[str]:
-    """Homes of the people of this machine, but for one's own; by its own list alone."""
+    """Yield the homes of other people in /etc/passwd."""
     try:
         lines = Path("/etc/passwd").read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -173,11 +173,11 @@ def _homes(mine: str) -> Iterator[str]:
 
 
 _LARGEST = 1 << 20
-"""Bytes of a file that is looked into."""
+"""Maximum bytes of a parsed file."""
 _SEARCHED = ("LD_LIBRARY_PATH", "PYTHONPATH", "NODE_PATH")
 _LINKING = (
-    # A file, and what in it names a folder elsewhere. Behind `^` only blanks of one line: `\s` goes
-    # on over all lines that are empty, from each of them anew.
+    # File name and pattern of other folders in it. After `^` only blanks of one line: `\s` would
+    # cross all following empty lines, again from each of them.
     ("go.work", r"(?m)^[^\S\n]*(?:use\s+)?(\.{1,2}/[^\s()]+|/[^\s()]+)"),
     ("go.mod", r"=>\s*(\.{1,2}/\S+|/\S+)"),
     ("package.json", r"\"(?:file|link|portal):([^\"]+)\""),
@@ -190,7 +190,7 @@ _LINKING = (
 
 
 def find_needed_paths(shown: str, environ: Mapping[str, str]) -> Iterator[str]:
-    """Paths outside of the repository at `shown` that its commands may have to read."""
+    """Yield the paths outside the repository that its commands may need to read."""
     tools = [str(path) for path in tool_paths(environ)]
     yield from tools
     yield from _find_linked_programs(environ.get("PATH", ""))
@@ -204,9 +204,9 @@ def find_needed_paths(shown: str, environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _find_linked_programs(path: str) -> Iterator[str]:
-    """Where the links in the folders of PATH lead: two thousand of them on a usual machine."""
+    """Yield the targets of all links in the folders of PATH."""
     folders: dict[str, str] = {}
-    """Real paths of folders, which many links lead into."""
+    """Real paths of folders that are the target of many links."""
     for folder in dict.fromkeys(filter(None, path.split(os.pathsep))):
         for entry in list_entries(folder):
             if entry.is_symlink():
@@ -214,7 +214,7 @@ def _find_linked_programs(path: str) -> Iterator[str]:
 
 
 def follow(path: str, folders: dict[str, str]) -> str:
-    """Where a path leads, as `os.path.realpath` says it, which asks for each folder anew."""
+    """Return the real path as `os.path.realpath` does, with folders cached."""
     at = path
     for _ in range(_LONGEST_CHAIN):
         folder, name = os.path.split(at)
@@ -231,7 +231,7 @@ def follow(path: str, folders: dict[str, str]) -> str:
 
 
 def _library_folders(file: Path, depth: int = 0) -> Iterator[str]:
-    """Folders of the dynamic linker (ld.so.conf(5))."""
+    """Yield the folders of the dynamic linker (ld.so.conf(5))."""
     for line in _text(file).splitlines():
         words = line.partition("#")[0].split()
         if words[:1] == ["include"] and not depth:
@@ -243,11 +243,11 @@ def _library_folders(file: Path, depth: int = 0) -> Iterator[str]:
 
 
 def _find_linked_packages(root: Path) -> Iterator[str]:
-    """What packages of a Python environment are only links to: `.pth`, editable installs."""
+    """Yield the linked packages of a Python environment: `.pth` files, editable installs."""
     for packages in _find_package_folders(str(root)):
-        # A line of a `.pth` that is a path is put on sys.path (the site module); pip tells an
-        # editable install in direct_url.json (PEP 610), setuptools maps one in a finder
-        # `__editable__` (PEP 660).
+        # A path in a `.pth` file is added to sys.path (the site module); pip records an editable
+        # install in direct_url.json (PEP 610), setuptools maps one in a finder `__editable__` (PEP
+        # 660).
         for name in (entry.name for entry in list_entries(str(packages))):
             if name.endswith(".pth"):
                 yield from (one for one in _text(packages / name).splitlines() if one[:1] == "/")
@@ -256,14 +256,14 @@ def _find_linked_packages(root: Path) -> Iterator[str]:
                     yield from _file_url(content)
             elif name.startswith("__editable__") and name.endswith(".py"):
                 yield from re.findall(r"['\"](/[^'\"\n]+)['\"]", _text(packages / name))
-    # The interpreter of such an environment is a link, and its standard library lies below `home`
-    # (PEP 405): hidden, no Python starts.
+    # The interpreter of such an environment is a link, and its standard library is below `home`
+    # (PEP 405): if hidden, Python does not start.
     if (root / "pyvenv.cfg").is_file():
         yield from re.findall(r"(?m)^(?:home|executable)\s*=\s*(/.+)$", _text(root / "pyvenv.cfg"))
 
 
 def _find_package_folders(root: str) -> Iterator[Path]:
-    """`lib*/python*/site-packages` below a folder, each once."""
+    """Yield each `lib*/python*/site-packages` below a folder once."""
     seen: set[str] = set()
     for library in list_entries(root):
         real = os.path.realpath(library.path) if library.name.startswith("lib") else ""
@@ -285,7 +285,7 @@ def _file_url(content: str) -> Iterator[str]:
 
 
 def _projects(shown: Path) -> Iterator[Path]:
-    """The repository's own folder and those two levels below, where packages of it lie."""
+    """Yield the repository's folder and folders up to two levels below it."""
     yield shown
     for depth in ("*", "*/*"):
         for number, path in enumerate(shown.glob(depth)):
@@ -305,7 +305,7 @@ def _find_linked_folders(folder: Path) -> Iterator[str]:
 
 
 def _links_in(folder: str) -> Iterator[str]:
-    """Links in a folder of packages, and in those of its scopes."""
+    """Yield the links in a folder of packages and in its scopes."""
     for entry in list_entries(folder):
         if entry.is_symlink():
             yield entry.path

@@ -1,4 +1,4 @@
-"""The output of a command: redacted while it streams, bounded, kept in a file, its end at hand.
+"""The output of a command: redacted as it streams, bounded, stored in a file.
 
 It gives the new lines, all or the last of very many. The end is redacted even where the bytes
 before it are gone.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 TAIL = 4096
-"""Bytes of the tail that goes into findings."""
+"""Bytes of the end of the output that findings contain."""
 
 
 class Output:
@@ -46,13 +46,13 @@ class Output:
         self._digest_of_first = self._digest
         self._second = TailBuffer(self._half)
         self._rest: TailBuffer | None = None
-        """What came behind the first half, not redacted yet."""
+        """Output after the first half, not redacted yet."""
         self._fresh, self._much = LineBatch(), False
         self._shown = ""
         self._came = 0
-        """Bytes that were taken."""
+        """Bytes received."""
         self.size = 0
-        """Bytes of all of it, redacted; as they came where not all is kept."""
+        """Bytes of the whole output, redacted; unredacted if not all of it is stored."""
 
     def take(self, chunk: bytes) -> None:
         """Add bytes as they were read."""
@@ -68,15 +68,15 @@ class Output:
             self._rest, self._much = TailBuffer(self._half + LEAD), True
 
     def finish(self) -> None:
-        """Let go of what was carried over and close the log."""
+        """Write the remaining output and close the log."""
         rest = self._rest.trim() if self._rest else ()
         if self._rest and self._rest.lost:
-            # what the redactor still holds came before what was lost: nobody sees it
+            # the redactor's pending text precedes the lost part: it is not shown
             window = b"".join(rest)
             known = self._known_secrets
             self._keep_ends(redact_end(window, len(window) - LEAD, known, whole=True))
-        # All of it is there, so it is redacted as one stream: a key that lies across the two halves
-        # would look like none in either.
+        # The output is complete, so redact it as one stream: a key across both halves would be
+        # recognised in neither.
         elif self._redactor:
             for block in rest:
                 self._store(self._redactor.feed(bytes(block)))
@@ -88,7 +88,7 @@ class Output:
             self._log.finish()
 
     def _keep_ends(self, clean: bytes) -> None:
-        """Stand for the first half and the end of this, with a word of what is missing between."""
+        """Keep the first half and the end of the output, with a notice of the bytes left out."""
         last = clean[len(clean) - min(self._half, len(clean)) :]
         lost = self._came - self._first - len(last)
         self._digest = self._digest_of_first
@@ -99,7 +99,7 @@ class Output:
             self._log.write(last)
 
     def _redactor_now(self) -> StreamRedactor:
-        """Made with the first bytes: a command that says nothing costs none."""
+        """Return the redactor, created at the first output to save time."""
         if self._redactor is None:
             self._redactor = StreamRedactor(self._known_secrets)
         return self._redactor
@@ -111,8 +111,7 @@ class Output:
         self.size += len(clean)
         self._digest.update(clean[:room])
         if room:
-            # A hash cannot be taken back to an earlier byte: should the middle be lost, it goes on
-            # from here.
+            # A hash cannot be rewound: if the middle is lost, continue from here.
             self._digest_of_first = self._digest.copy()
         self._digest.update(clean[room:])
         if clean[room:]:
@@ -139,7 +138,7 @@ class Output:
         return tail_of(self._tail, cut=self.size > len(self._tail))
 
     def fresh(self, *, whole: bool = False) -> str:
-        """The whole lines that came since this was last asked, with a word of any left out.
+        """Return the complete lines since the last call, with a note on omitted lines.
 
         `whole` says that nothing follows. Of what is not redacted any more, the last line alone.
         """
@@ -157,7 +156,7 @@ class Output:
         tail = self._tail
         if self._rest is not None:
             window = self._rest.end(LEAD + TAIL)
-            # What the rest begins with may be the end of a key that the first half began.
+            # The rest may start with the end of a key from the first half.
             shown = min(TAIL, max(0, len(window) - LEAD))
             tail = redact_end(window, shown, self._known_secrets, whole=False) or tail
         lines = tail.rstrip().splitlines()
@@ -165,21 +164,21 @@ class Output:
 
 
 def tail_of(content: bytes, *, cut: bool = False) -> str:
-    """Text of at most `TAIL` bytes that begins at a line start where it was cut."""
+    """Return the last `TAIL` bytes of text; if cut, it starts at a line start."""
     text = content.decode("utf-8", "replace")
     while len(encoded := text.encode()) > TAIL:
-        # Each invalid byte became three; what is cut now may fall inside a character again.
+        # Each invalid byte became three; this cut may again split a character.
         text, cut = encoded[-TAIL:].decode("utf-8", "ignore"), True
     if not cut:
         return text
     _, newline, rest = text.partition("\n")
-    # A line longer than the tail has no start in it; what it begins with may be the rest of a
-    # character that was cut.
+    # A line longer than the tail has no start in it; its first bytes may be the rest of a split
+    # character.
     return rest if newline and rest else text.lstrip("\ufffd")
 
 
 def notice(lost: int) -> bytes:
-    """The line that says what is missing."""
+    """Return the line that replaces omitted bytes."""
     return b"\n[... %d bytes left out ...]\n" % lost
 
 
@@ -208,7 +207,7 @@ class KeptLog:
             self._last.add(rest)
 
     def leave_out(self, count: int) -> None:
-        """Say that bytes came that are not written: so many, and all that waits to be written."""
+        """Record that `count` bytes are missing, including those that wait to be written."""
         self._last.leave_out(count - self._last.held)
 
     def finish(self) -> None:
@@ -232,11 +231,11 @@ class KeptLog:
     def _open(self) -> None:
         """Open the file, its folders made."""
         self.empty = False
-        # Logs lie in the work tree, where a clone may bring a link under the very name.
+        # Logs are in the work tree, where a clone may contain a link of this name.
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             effects.make_folder(self.path.parent)
-            # Reported once: how often a stream is written depends on timing, no promise on a log.
+            # Reported once: how often a stream is written depends on timing and is not guaranteed.
             effects.step("open", self.path)
             self._descriptor = os.open(self.path, flags, 0o644)
         except OSError:
@@ -258,7 +257,7 @@ class KeptLog:
 
 
 MOST = 1_000
-"""Lines of one message; it gives the number of lines left out before them."""
+"""Lines of one message, preceded by the number of omitted lines."""
 _ROOM = 64 << 10
 
 
@@ -277,25 +276,25 @@ class LineBatch:
             self._drop(cut or len(self._held) - _ROOM)
 
     def skip(self, chunk: bytes) -> None:
-        """Let go of what is held, and of these bytes: they are only counted."""
+        """Drop the held lines and these bytes; only their number is kept."""
         self._drop(len(self._held))
         self._lost += chunk.count(b"\n")
 
     def take(self, *, whole: bool = False) -> tuple[list[str], int]:
-        """The lines that are complete, and how many are missing before them.
+        """Take the complete lines, and the number of lines dropped before them.
 
         `whole` says that nothing follows: then the last one need not have an end.
         """
         end = len(self._held)
         if not whole:
-            # A carriage return ends a line, too: a progress bar writes nothing else, and would be
-            # shown only at its very end.
+            # A carriage return also ends a line: a progress bar writes nothing else, and would be
+            # shown only at its end.
             end = max(self._held.rfind(b"\n"), self._held.rfind(b"\r")) + 1
         text = self._held[:end].decode("utf-8", "replace")
         del self._held[:end]
         lines = text.removesuffix("\n").split("\n") if text else []
         lost, self._lost = self._lost + max(0, len(lines) - MOST), 0
-        # A terminal goes back to the start of a line at every carriage return.
+        # A terminal returns to the start of a line at every carriage return.
         return [line.rstrip("\r").rpartition("\r")[2] for line in lines[-MOST:]], lost
 
     def _drop(self, count: int) -> None:
@@ -304,7 +303,7 @@ class LineBatch:
 
 
 def join_lines(lines: list[str], lost: int) -> str:
-    """The lines as one text, with a word of what is missing."""
+    """Return the lines as one text, with a note on omitted lines first."""
     gap = [f"[... {lost} lines left out ...]"] if lost else []
     return "\n".join((*gap, *lines))
 
@@ -326,7 +325,7 @@ class TailBuffer:
         self.lost = 0
         self._room = room
         self.held = 0
-        """Bytes that are there."""
+        """Number of buffered bytes."""
         self._blocks: deque[bytearray] = deque()
 
     def add(self, chunk: bytes) -> None:
@@ -339,9 +338,9 @@ class TailBuffer:
             self._lose(len(self._blocks.popleft()))
 
     def trim(self) -> deque[bytearray]:
-        """The blocks that are left when exactly what fits is kept."""
-        # All of it lies in the first block: `add` has let go of every block that was not needed to
-        # fill the room.
+        """Trim the oldest block to the size limit and return the blocks."""
+        # All of it is in the first block: `add` has dropped every block that was not needed to fill
+        # the limit.
         surplus = max(0, self.held - self._room)
         if surplus:
             del self._blocks[0][:surplus]
@@ -353,13 +352,13 @@ class TailBuffer:
         self.held -= count
 
     def leave_out(self, count: int) -> None:
-        """Lose all that is held, and `count` bytes that never came here."""
+        """Drop the held bytes and record `count` more as lost."""
         self.lost += self.held + count
         self.held = 0
         self._blocks.clear()
 
     def end(self, count: int) -> bytes:
-        """The last bytes, as many as there are up to `count`."""
+        """Return the last bytes, at most `count`."""
         found: list[bytearray] = []
         held = 0
         for block in reversed(self._blocks):
@@ -371,7 +370,7 @@ class TailBuffer:
 
 
 def redact_end(window: bytes, shown: int, known: Collection[str], *, whole: bool) -> bytes:
-    """The last `shown` bytes of a window, redacted by what stands before them in it.
+    """Redact the last `shown` bytes of a window, using the bytes before them as context.
 
     What the window begins in the middle of may be the rest of a key: it is dropped up to the
     first byte that belongs to none. `whole` says that nothing follows the window; otherwise its

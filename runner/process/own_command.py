@@ -1,4 +1,4 @@
-"""Run commands that belong to no task: this program itself, and a person's secret commands.
+"""Run commands that belong to no task: the runner itself, and a person's secret commands.
 
 Each runs in a process of its own, with our own rights. The output of a command that prints a secret
 is never kept, shown or written.
@@ -40,13 +40,13 @@ _PATIENCE = 30.0
 """Seconds that a command has to end in once it was asked to: a run hands back what it holds, and a
 lease that it was kept from giving back stands in everybody's way until it lapses."""
 LINE_SECONDS = 2.0
-"""Of the clock; a line that computes for one second is ended before."""
+"""Wall-clock seconds; a line that computes for one second is ended before."""
 _SHELLS = ("sh", "dash", "zsh", "ksh")
 _HARMLESS = ("true", "false")
-"""Programs that `exec` finds: it starts no built-in."""
+"""Programs for `exec`, which starts no built-in."""
 _LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64")
 _BOUNDS = Limits(hard=LINE_SECONDS, processes=64)
-"""Processes by a cgroup where one can be made: `ulimit -u` does not hold for root."""
+"""Processes are limited by a cgroup if possible: `ulimit -u` is not enforced for root."""
 _LIMITS = "ulimit -u 64 -v 1000000 -t 1 -f 2048"
 _START = f'{_LIMITS} && exec /bin/bash -c "$1" >/dev/null 2>&1 </dev/null'
 _ROOT = Path("/")
@@ -71,8 +71,8 @@ class OwnCommand:
         stays: bool = False,
         stdin: BinaryIO | None = None,
     ) -> None:
-        # -P: without it `-m` puts the working folder first on sys.path, and a `runner.py` of the
-        # repository would run with our rights in our place.
+        # -P: otherwise `-m` puts the working folder first on sys.path, and a `runner.py` of the
+        # repository would run with our rights instead.
         argv = (sys.executable, "-P", "-m", "runner", *words)
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `forget`
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - likewise
@@ -87,8 +87,8 @@ class OwnCommand:
                 stdout=self._output,
                 stderr=self._errors,
                 start_new_session=stays,
-                # A group of its own at least: Ctrl-C goes to the whole group of the terminal
-                # (termios(3), ISIG), and this command is ended by us alone.
+                # At least its own group: Ctrl-C reaches the whole group of the terminal
+                # (termios(3), ISIG), but only we end this command.
                 process_group=None if stays else 0,
             )
 
@@ -104,7 +104,7 @@ class OwnCommand:
         return self._process.pid
 
     def wait(self, seconds: float | None = None) -> int | None:
-        """Its exit code; None where it has not ended in time."""
+        """Wait for the exit code; None if it does not end in time."""
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -141,7 +141,7 @@ _PAUSE = 0.1
 
 
 def read_document(output: bytes) -> dict[str, object]:
-    """The JSON document that a command of ours printed; empty where it printed none."""
+    """Parse the JSON document printed by a runner command; return an empty dict if invalid."""
     try:
         document = json.loads(output)
     except (ValueError, RecursionError):
@@ -150,16 +150,16 @@ def read_document(output: bytes) -> dict[str, object]:
 
 
 def record_child(folder: Path, pid: int) -> None:
-    """Remember a command that was just begun, until it is forgotten."""
+    """Record a started command until `forget_child` removes the record."""
     started = _find_start(pid)
     if started:
         text = json.dumps({"pid": pid, "started": started})
-        # Without fsync: after a power cut there is no such process either.
+        # Without fsync: after a power failure the process is gone, too.
         effects.write_file(folder / _NAME, text.encode(), durable=False)
 
 
 def forget_child(folder: Path) -> None:
-    """It has ended."""
+    """Remove the record of an ended command."""
     (folder / _NAME).unlink(missing_ok=True)
 
 
@@ -190,9 +190,9 @@ def end_orphan(folder: Path) -> bool:
 
 
 def _find_start(pid: int) -> int:
-    """When a living process began, in the system's own count; 0 where there is none."""
-    # 0 and less mean groups and everybody (kill(2)), 1 is the system's first process: a file that
-    # says so was not written by us.
+    """Return the start time of a live process in system ticks; 0 if there is none."""
+    # 0 and less mean groups and all processes (kill(2)), 1 is the system's first process: a file
+    # with these is not ours.
     found = platform.process(pid) if pid > 1 else None
     return found.started if found is not None and found.alive else 0
 
@@ -201,19 +201,19 @@ def _find_start(pid: int) -> int:
 
 
 SECONDS = 30.0
-"""Who has not answered by then waits for a person, a network, or for ever."""
+"""A command without an answer by then waits for a person or a network, or hangs."""
 _POLL = 0.2
 _MOST = 64 << 10
-"""Bytes of a secret."""
+"""Maximum bytes of a secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnCommandResult:
-    """What it came to; neither is shown by its representation."""
+    """The result of a command; its representation hides both outputs."""
 
     value: str = ""
     trouble: str = ""
-    """Why there is no value, in words that hold nothing of it."""
+    """Why there is no value; the text contains none of it."""
 
     def __repr__(self) -> str:
         return "Answer(…)"
@@ -226,7 +226,7 @@ def ask_for_secret(
     cancelled: Callable[[], bool] = lambda: False,
     seconds: float = SECONDS,
 ) -> OwnCommandResult:
-    """What a shell line says on its standard output, without the line end.
+    """Run a secret command and return its standard output without the line break.
 
     It runs with the person's own rights and environment, as they would type it, without a
     terminal. What it says on standard error is dropped: a chatty tool may say the value there.
@@ -239,8 +239,8 @@ def ask_for_secret(
     until = effects.monotonic() + seconds
     while True:
         try:
-            # Called again after a timeout it goes on without losing output (the subprocess module
-            # promises that); so a cancel is seen between.
+            # Calling it again after a timeout loses no output (guaranteed by the subprocess
+            # module); this allows checks for a cancel in between.
             output, _ = asked.communicate(timeout=_POLL)
         except subprocess.TimeoutExpired:
             if cancelled() or effects.monotonic() > until:
@@ -264,7 +264,7 @@ def _start(line: str, root: Path, env: Mapping[str, str]) -> subprocess.Popen[by
 
 
 def _end(asked: subprocess.Popen[bytes]) -> None:
-    """All of its session: a child of it may hold the pipe open for ever."""
+    """Kill the session of a command, since a child could keep the pipe open forever."""
     with suppress(ProcessLookupError):
         os.killpg(asked.pid, signal.SIGKILL)
     if asked.stdout:
@@ -329,7 +329,7 @@ def _run(line: str, environment: Mapping[str, str], mounts: list[str] | tuple[()
 
 @cache
 def _argv_before() -> tuple[str, ...]:
-    """The words of bubblewrap and its mounts; none where a part is missing."""
+    """Return the start of a bubblewrap command line; empty if a program is missing."""
     search = {"PATH": os.defpath}
     bubblewrap, bash = which("bwrap", search), which("bash", search)
     if bubblewrap is None or bash is None:

@@ -1,4 +1,4 @@
-"""Installed packages that are links into the repository, or copies of its packages.
+"""Find installed packages that link into the repository or copy its packages.
 
 npm, pnpm and yarn link the packages of a workspace into `node_modules`. Where a sandbox shows the
 scratch tree at the repository's own path, these links lead there by themselves. Elsewhere a folder
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from runner.process.base import Place
 
 _STORES = (".pnpm", ".store")
-"""Folders in `node_modules` with a folder for each package, which has a `node_modules` again."""
+"""Folders in `node_modules` with a folder for each package, which has its own `node_modules`."""
 _BIN = ".bin"
 _CACHES = frozenset({".cache", ".vite", ".vite-temp"})
-"""What tools write there: the command's own."""
+"""Folders that tools write there: the command gets its own."""
 NEEDED = ("dependencies", "peerDependencies", "optionalDependencies")
 _LARGEST = 1 << 20
 _MOST_COPIED = 5000
@@ -55,19 +55,19 @@ class Copy(NamedTuple):
 
 
 Layout: TypeAlias = "dict[str, Layout | Copy | str]"
-"""A folder: by name what is in it. A text is where a link leads, from the scratch tree."""
+"""A folder's content by name. A text is a link's target, relative to the scratch tree."""
 
 
 class _Package(NamedTuple):
     name: str
     path: str
-    """In the folder that is searched."""
+    """Path in the searched folder."""
     real: str
     is_link: bool
 
 
 def lay_out_shares(place: Place, *, mounted: bool) -> None:
-    """Give shared folders and submodules their places in the tree: mount points, or links."""
+    """Create mount points or links for shared folders and submodules in the tree."""
     layouts = {} if mounted else find_layouts(place)
     folders = {share: place.shown / share for share in place.shares}
     for share, folder in (folders | place.submodules).items():
@@ -87,7 +87,7 @@ def lay_out_shares(place: Place, *, mounted: bool) -> None:
 
 
 def _find_place(place: Place, path: str) -> str:
-    """Where a folder stands on disk; empty where the tree has no folder for it."""
+    """Return the path of a folder on disk; empty if the tree has no folder for it."""
     for above, folder in place.submodules.items():
         if path.startswith(f"{above}/"):  # made anew just now: no link is on the way
             return f"{folder}/{path[len(above) + 1 :]}"
@@ -103,13 +103,13 @@ def _find_place(place: Place, path: str) -> str:
 def find_layouts(place: Place) -> dict[str, Layout]:
     """Return what takes the place of shared folders from which links lead into the repository."""
     packages = tuple(share for share in place.shares if share.endswith(MODULES))
-    # An installer renames files of its own in the folder, whatever else it changes.
+    # With any change an installer renames files of its own in the folder.
     changed = tuple(read_change_time(f"{place.shown}/{share}") for share in packages)
     return _find_layouts(str(place.shown), packages, changed)
 
 
 def _make_caches(place: Place, share: str) -> Layout:
-    """Folders that tools write, where each command may."""
+    """Create the folders that tools write to, in a place that every command may write."""
     caches: Layout = {}
     for name in _CACHES:
         at = str(place.box)
@@ -121,7 +121,7 @@ def _make_caches(place: Place, share: str) -> Layout:
 
 
 def read_change_time(path: str) -> int:
-    """When something was last made, removed or renamed in a folder; 0 where there is none."""
+    """Return the modification time of a folder in nanoseconds; 0 if it is missing."""
     with suppress(OSError):
         return os.stat(path).st_mtime_ns
     return 0
@@ -158,7 +158,7 @@ def _find_layouts(
 
 
 def _find_packages(folder: str, above: str = "") -> Iterator[_Package]:
-    """The packages in a `node_modules`, and those in the folders of these."""
+    """Yield the packages in a `node_modules` folder, including nested ones."""
     for entry in list_entries(folder):
         path = f"{above}{entry.name}"
         if entry.name in _STORES:
@@ -182,7 +182,7 @@ def _find_one(entry: os.DirEntry[str], name: str, path: str) -> Iterator[_Packag
 
 
 def _find_dependents(packages: list[_Package], names: set[str]) -> set[str]:
-    """Real folders of the packages that depend on one of these, or on one that does."""
+    """Return the real folders of the packages that depend on one of these, even indirectly."""
     needs = {one: load_needs(one.real) for one in packages if not one.is_link}
     found: set[str] = set()
     known = set(names)
@@ -197,7 +197,7 @@ def _find_dependents(packages: list[_Package], names: set[str]) -> set[str]:
 
 
 def load_needs(folder: str, kinds: tuple[str, ...] = NEEDED) -> dict[str, str]:
-    """Names of the packages that a package declares to need, and what it says of each."""
+    """Return the dependencies of a package.json with their version ranges."""
     try:
         with open(f"{folder}/package.json", "rb") as file:
             manifest = json.loads(file.read(_LARGEST))
@@ -236,7 +236,7 @@ def _plan(folder: str, moved: list[_Package], root: str, copied: _Counter) -> La
 
 
 def _plan_copy(folder: str, copied: _Counter) -> Layout | None:
-    """A package's own files, copied, without the packages in it; None where it is too large."""
+    """Plan a copy of a package without nested packages; return None if it is too large."""
     layout: Layout = {}
     for entry in list_entries(folder):
         if entry.name == MODULES:
@@ -270,12 +270,12 @@ def _fill(layout: Layout, folder: str, root: str) -> None:
 
 
 def _from_tree(path: str, root: str) -> str:
-    """A path in the repository as it is named from its top; another one whole."""
+    """Return a path relative to the repository's top, or unchanged if it is outside."""
     return path[len(root) + 1 :] if is_in(path, root) else path
 
 
 def _lay_out(layout: Layout, at: str, tree: str) -> None:
-    """Make a folder what it has to be, whatever a command without a sandbox did to it."""
+    """Bring a folder to this layout, whatever an unsandboxed command did to it."""
     effects.make_folder(Path(at).parent)
     _make_folder(at)
     for entry in list_entries(at):
@@ -292,7 +292,7 @@ def _lay_out(layout: Layout, at: str, tree: str) -> None:
 
 
 def _make_folder(at: str) -> None:
-    """Make a real folder, whatever a command put in its place."""
+    """Create a real folder, replacing whatever a command put in its place."""
     if os.path.islink(at) or not os.path.isdir(at):
         _remove(at)
         effects.step("mkdir", at)
@@ -361,7 +361,7 @@ def _find_in_node(folder: str, root: str, _installed: tuple[int, ...]) -> dict[s
 
 
 def _resolve(manifest: str, name: str, root: str) -> str:
-    """Where Node finds a package that is needed in a folder."""
+    """Return the path at which Node finds a package required in a folder."""
     at = manifest
     while at != root and not os.path.isdir(f"{at}/{MODULES}/{name}"):
         at = os.path.dirname(at)
@@ -375,7 +375,7 @@ def _find_in_python(folder: str, root: str, _installed: tuple[int, ...]) -> dict
 
 
 def _read_copied(file: str, root: str) -> Iterator[tuple[str, str]]:
-    """What a package that is no editable install copied from the repository."""
+    """Yield what a non-editable package install copied from the repository."""
     about = os.path.dirname(file)
     packages = os.path.dirname(about)
     try:

@@ -1,4 +1,4 @@
-"""What the system says and does of processes: Linux by its own calls, others by psutil.
+"""Process functions of the operating system: system calls on Linux, psutil elsewhere.
 
 The one place that knows what only Linux has: /proc (proc(5)), adoption of orphans
 (PR_SET_CHILD_SUBREAPER, prctl(2)), pidfd_open(2), waitid(2) that leaves the child, memfd_create(2).
@@ -34,7 +34,7 @@ _M_MMAP_THRESHOLD, _LARGE = -3, 256 * 1024
 _PR_SET_CHILD_SUBREAPER = 36
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MOUNTED = 4
-"""The word of a line of mountinfo that says where."""
+"""Index of the mount point in a line of mountinfo."""
 _OCTAL = regex(r"\\([0-7]{3})")
 
 
@@ -57,7 +57,7 @@ class Process:
 
 @lru_cache(maxsize=1)
 def _elsewhere() -> ModuleType | None:
-    """Who tells of processes where there is no /proc; None where there is one."""
+    """Return the process module for systems without /proc; None if there is /proc."""
     if os.path.exists("/proc/self/stat"):  # noqa: PTH110 - at every start
         return None
     try:
@@ -74,8 +74,8 @@ def _elsewhere() -> ModuleType | None:
 
 
 def ticks() -> int:
-    """The moment now as `Process.started` says it: since boot, or since 1970."""
-    # starttime counts the time a machine slept, and CLOCK_MONOTONIC does not: proc(5),
+    """Return the current time in the unit of `Process.started`: since boot or since 1970."""
+    # starttime includes the time of suspend, but CLOCK_MONOTONIC does not: proc(5),
     # clock_gettime(2).
     if _elsewhere() is None and sys.platform == "linux":
         return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS)
@@ -83,14 +83,14 @@ def ticks() -> int:
 
 
 def process(pid: int) -> Process | None:
-    """The process with this number; `None` when there is none."""
+    """Return the process with this ID, or `None`."""
     if other := _elsewhere():
         return _of_words(other.words_of(pid))
     stat = _read(f"/proc/{pid}/stat")
     if not stat:
         return None
-    # The name stands in brackets and may hold blanks and brackets itself: the last one ends it.
-    # What follows begins with field 3, the state, of proc(5).
+    # The name is in brackets and may itself contain blanks and brackets: the last one ends it. The
+    # rest starts with field 3, the state, of proc(5).
     head, _, rest = stat.rpartition(b")")
     fields = rest.split()
     name = head.partition(b"(")[2].decode("utf-8", "replace")
@@ -106,9 +106,9 @@ def _of_words(words: tuple[int, str, str, int, int, float] | None) -> Process | 
 
 
 def is_there(pid: int) -> bool:
-    """Whether a process of this number is there, anybody's, dead but not fetched ones too."""
+    """Return whether a process ID exists, including other users' processes and zombies."""
     try:
-        # Signal 0 is only the check (kill(2)); EPERM says that it is there and somebody else's.
+        # Signal 0 only checks (kill(2)); EPERM means that it exists but belongs to another user.
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
@@ -118,14 +118,14 @@ def is_there(pid: int) -> bool:
 
 
 def environment(pid: int) -> bytes:
-    """The environment a process was started with, NUL-separated; empty when not readable."""
+    """Return a process's initial environment, NUL-separated; empty if not readable."""
     if other := _elsewhere():
         return bytes(other.environment(pid))
     return _read(f"/proc/{pid}/environ")
 
 
 def children(pid: int) -> list[int]:
-    """The processes whose parent is `pid`."""
+    """Return the IDs of the children of `pid`."""
     if other := _elsewhere():
         return [child for child, parent in other.parents().items() if parent == pid]
     try:
@@ -134,14 +134,14 @@ def children(pid: int) -> list[int]:
         return []
     if not _lists_children():
         return [each for each in everyone() if (found := process(each)) and found.parent == pid]
-    # proc(5) promises a whole list only of children that stand still. While one is read others may
-    # fork: whoever ends them looks again until none is found.
+    # proc(5) guarantees a complete list only for stopped children. During a read others may fork:
+    # code that ends them repeats until none is found.
     lists = (_read(f"/proc/{pid}/task/{thread}/children") for thread in threads)
     return [int(child) for children_of_thread in lists for child in children_of_thread.split()]
 
 
 def find_adopted() -> list[int]:
-    """Processes that came to this one when their parents ended, among what it started itself.
+    """Return the orphans that this process has adopted, among its own children.
 
     Linux gives an orphan to the first thread of its reaper that lives (kernel/exit.c,
     `find_new_reaper`), which is the first one of all: with 64 threads, each with a command of its
@@ -155,12 +155,12 @@ def find_adopted() -> list[int]:
 
 @lru_cache(maxsize=1)
 def _lists_children() -> bool:
-    """Whether this kernel says of a thread what it has started (CONFIG_PROC_CHILDREN)."""
+    """Return whether the kernel lists the children of a thread (CONFIG_PROC_CHILDREN)."""
     return os.path.exists(f"/proc/{os.getpid()}/task/{os.getpid()}/children")  # noqa: PTH110 - text
 
 
 def descendants(pid: int) -> list[int]:
-    """Children, their children and so on, parents first."""
+    """Return all descendants of a process, parents first."""
     found: list[int] = []
     waiting = [pid]
     while waiting:
@@ -171,14 +171,14 @@ def descendants(pid: int) -> list[int]:
 
 
 def everyone() -> list[int]:
-    """The numbers of all processes that can be seen."""
+    """Return the IDs of all visible processes."""
     if other := _elsewhere():
         return list(other.parents())
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - a hot path
 
 
 def count_running() -> int:
-    """Processes and threads on this machine (proc(5), loadavg), elsewhere processes alone."""
+    """Count processes and threads (proc(5), loadavg); only processes on systems without /proc."""
     if other := _elsewhere():
         return len(other.parents())
     with suppress(ValueError, IndexError):
@@ -187,7 +187,7 @@ def count_running() -> int:
 
 
 def seconds_queued(pid: int) -> float:
-    """How long a process's threads waited for a processor, of the one that waited longest.
+    """Return how many seconds a process waited for a processor, by its longest waiting thread.
 
     By `schedstat` (Documentation/scheduler/sched-stats.rst); 0 where nobody counts it.
     """
@@ -220,9 +220,9 @@ def _read(path: str) -> bytes:
 
 @lru_cache(maxsize=1)
 def give_back_large_memory() -> bool:
-    """Give what takes 256 KB and more back to the system once it is free; whether that is done."""
-    # glibc begins so, and once such a piece was freed it keeps the next of that size for itself
-    # (mallopt(3), M_MMAP_THRESHOLD): of a plan's text, copied for an edit, much would stay.
+    """Return freed blocks of 256 KB or more to the system; False if that is not supported."""
+    # glibc starts this way, and once such a block was freed it keeps the next of that size
+    # (mallopt(3), M_MMAP_THRESHOLD): much of a plan's text, copied for an edit, would stay.
     try:
         return bool(ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE) == 1)
     except (AttributeError, OSError, TypeError):  # another C library; none to be asked (Windows)
@@ -233,19 +233,19 @@ def give_back_large_memory() -> bool:
 
 
 def adopt_orphans() -> bool:
-    """Become the parent of orphaned descendants; whether this system lets us."""
+    """Make this process the parent of orphaned descendants; False if not supported."""
     try:
-        # prctl(2) is Linux's: elsewhere the C library has no such name, which is what
-        # AttributeError says.
+        # prctl(2) is Linux-only: elsewhere the C library lacks the name, which raises
+        # AttributeError.
         return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
     except AttributeError:
         return False
 
 
 def open_exit(pid: int) -> int | None:
-    """A descriptor that can be read from when the child has ended; None where there is none."""
-    # Since Linux 5.3, and filters of older container engines answer it with EPERM: having the name
-    # is no promise that it works.
+    """Return a descriptor that becomes readable when the child ends, or None."""
+    # Since Linux 5.3, but filters of older container engines return EPERM: the name alone does not
+    # mean that it works.
     if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
         return None
     try:
@@ -273,7 +273,7 @@ def interrupt(pid: int, is_it: Callable[[], bool]) -> bool:
 
 
 def has_ended(child: int) -> bool:
-    """Whether a child of ours has ended, which is left to be fetched: its number stays its own."""
+    """Return whether a child has ended, without reaping it, so its process ID stays reserved."""
     if sys.platform == "linux" and hasattr(os, "waitid"):
         options = os.WEXITED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, child, options) is not None
@@ -282,7 +282,7 @@ def has_ended(child: int) -> bool:
 
 
 def new_file_of_memory() -> int:
-    """A file without a name, to be handed to a child by its number."""
+    """Create an unnamed file that a child can inherit."""
     if sys.platform == "linux" and hasattr(os, "memfd_create"):
         return os.memfd_create("options")
     descriptor, path = tempfile.mkstemp()
@@ -294,14 +294,14 @@ def new_file_of_memory() -> int:
 
 
 def file_system_of(path: Path) -> str:
-    """The kind of file system that a path is on, such as `ext4` or `nfs4`; empty where unknown.
+    """Return the file system type of a path, such as `ext4` or `nfs4`; empty if unknown.
 
     By /proc/self/mountinfo (proc(5)): the last mount on the longest way to it.
     """
     real = os.path.realpath(path)
     found = (0, "")
     for line in os.fsdecode(_read("/proc/self/mountinfo")).splitlines():
-        # The optional fields before the dash are any number (proc(5), mountinfo), so what follows
+        # The number of optional fields before the dash varies (proc(5), mountinfo), so later fields
         # cannot be counted from the front; and a blank in a path is written as \040.
         before, _, after = line.partition(" - ")
         words = before.split()

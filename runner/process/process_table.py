@@ -1,4 +1,4 @@
-"""What psutil says of processes, for systems without /proc. Only `platform` asks."""
+"""Process information by psutil for systems without /proc; only `platform` imports it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _STATES = {psutil.STATUS_ZOMBIE: "Z", psutil.STATUS_DEAD: "X"}
 
 
 def words_of(pid: int) -> tuple[int, str, str, int, int, float] | None:
-    """Number, name, state as proc(5) writes it, parent, session, seconds since 1970; or None."""
+    """Return number, name, state as in proc(5), parent, session and start time; or None."""
     try:
         found = psutil.Process(pid)
         state = _STATES.get(found.status(), "S")
@@ -32,7 +32,7 @@ def _session(pid: int) -> int:
 
 
 def parents() -> dict[int, int]:
-    """All processes that can be seen, each with its parent."""
+    """Return the parent of each visible process."""
     found = {}
     for each in psutil.process_iter():
         try:
@@ -43,7 +43,7 @@ def parents() -> dict[int, int]:
 
 
 def environment(pid: int) -> bytes:
-    """The environment it was started with, NUL-separated; empty where the system keeps it back."""
+    """Return the initial environment of a process, NUL-separated; empty if not readable."""
     try:
         given = psutil.Process(pid).environ()
     except (psutil.Error, OSError, ValueError):

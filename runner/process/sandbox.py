@@ -1,4 +1,4 @@
-"""What a command can reach: the choice of a sandbox, and the one that is none."""
+"""Choose the sandbox of a command, or run it without one."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _HINTS = {
     "seatbelt": 'seatbelt exists only on macOS; set sandbox.kind = "auto" in your own settings',
     "landlock": ' and set sandbox.kind = "auto" in your own settings',
 }
-# user_namespaces(7) and Documentation/admin-guide/sysctl of the kernel; the first one is Ubuntu's
-# and Debian's, whose AppArmor wants a profile with `userns` of each program that makes one.
+# user_namespaces(7) and Documentation/admin-guide/sysctl of the kernel; the first is Ubuntu's and
+# Debian's, whose AppArmor requires a profile with `userns` for programs that make one.
 _CLOSED = (
     (
         "kernel/apparmor_restrict_unprivileged_userns",
@@ -63,7 +63,7 @@ _CLOSED = (
         "user namespaces are disabled; enable: `sysctl user.max_user_namespaces=10000`",
     ),
 )
-"""A file below /proc/sys, what it says where it closes bubblewrap's door, and what opens it."""
+"""A file below /proc/sys, its value that disables bubblewrap, and how to enable it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class NoSandbox:
         limits = ulimits(command.limits)
         argv: tuple[str, ...]
         if isinstance(command.line, str):
-            # Without `exec`: a line may be several commands, and only its first would run.
+            # Without `exec`: a line may have several commands, and only the first would run.
             argv = ("/bin/sh", "-c", f"{limits}; {command.line}")
         else:
             argv = ("/bin/sh", "-c", f'{limits}; exec "$@"', "sh", *command.line)
@@ -90,7 +90,7 @@ class NoSandbox:
         return Prepared(argv, dict(command.environment), folder)
 
     def sees(self, place: Place, path: Path) -> Path:  # noqa: ARG002 - the protocol's shape
-        """The same path."""
+        """Return the path unchanged."""
         return path
 
 
@@ -107,7 +107,7 @@ class ReadOnly:
 
     @property
     def reason(self) -> str:
-        """Why there is no better one."""
+        """Reason why no stronger sandbox is used."""
         return self.sandbox.reason
 
     @property
@@ -127,15 +127,15 @@ class ReadOnly:
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What it does not hold on this machine."""
+        """Protections that it lacks on this machine."""
         return self.sandbox.gaps
 
     def enclose(self, command: Command) -> Prepared:
-        """Make the command ready to start, without the right to write in the tree."""
+        """Prepare a command without write access to the tree."""
         return self.sandbox.enclose(replace(command, reads_only=True))
 
     def sees(self, place: Place, path: Path) -> Path:
-        """The path under which the command finds a path of ours."""
+        """Return the path at which a sandboxed command finds a host path."""
         return self.sandbox.sees(place, path)
 
 
@@ -152,7 +152,7 @@ def sandbox_of(settings: Settings, environ: Mapping[str, str]) -> Sandbox:
 def choose_sandbox(
     wanted: str, read: tuple[Path, ...] = (), hidden: tuple[Path, ...] = ()
 ) -> Sandbox:
-    """The sandbox a person's settings ask for, known to work: a process was started in it.
+    """Return the sandbox of the settings after a successful trial. Raises RunnerError.
 
     `auto` is bubblewrap, else none, which says whether Landlock (macOS: seatbelt) would work: that
     has neither a loopback nor a /tmp of a command's own, so tests that start a server or write to
@@ -175,7 +175,7 @@ def choose_sandbox(
 
 
 def explain_opening(settings: Path = Path("/proc/sys")) -> str:
-    """What a person may do so that bubblewrap works on this machine."""
+    """Return how a person can make bubblewrap work on this machine."""
     if sys.platform == "darwin":
         return 'sandbox.kind = "seatbelt" in your own settings'
     if which("bwrap", os.environ) is None:
@@ -191,14 +191,14 @@ def explain_opening(settings: Path = Path("/proc/sys")) -> str:
 
 
 def landlock_gaps(read: tuple[Path, ...] = ()) -> tuple[str, ...]:
-    """What Landlock would not hold here; empty where it does not work, too."""
+    """Return the protections that Landlock lacks here; also empty if Landlock does not work."""
     found = _probe("landlock", read)
     return () if isinstance(found, str) else found.gaps
 
 
 @lru_cache(maxsize=8)
 def _probe(wanted: str, read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Sandbox | str:
-    """What was found to work, or why it does not; for `auto` the best that does."""
+    """Return the sandbox that works, or why it does not; for `auto` the best one."""
     if wanted == "bubblewrap":
         return probe(read, hidden)
     if wanted == "landlock":
@@ -213,7 +213,7 @@ def _probe(wanted: str, read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -
     return NoSandbox(f'{found}; sandbox.kind = "{second}" works here' if works else found)
 
 
-# A process that is dead but not fetched has no `exe` to read (proc(5)), and was left by nobody.
+# A zombie has no readable `exe` (proc(5)), and does not count as left behind.
 _SHELL = """%s; trap : TERM; "$@" 2>&1; code=$?; left=0
 for each in /proc/[0-9]*; do
   case $each in /proc/1|/proc/$$) ;; *) [ -e "$each/exe" ] && left=$((left+1)) ;; esac
@@ -232,17 +232,17 @@ class Bubblewrap:
 
     program: Path
     features: frozenset[str]
-    """Options this version has and this machine allows."""
+    """Options that this version supports and this machine allows."""
     read: tuple[Path, ...] = ()
     reason: str = ""
     hidden: tuple[Path, ...] = ()
-    """Folders that are empty for every command, whatever else is shown."""
+    """Folders that are empty for every command, whatever else is visible."""
     name = "bubblewrap"
     contains = True
     encloses = True
 
     def enclose(self, command: Command) -> Prepared:
-        """Put bubblewrap and the shell that sets the limits before the command.
+        """Prefix the command with bubblewrap and a shell that sets the limits.
 
         bubblewrap starts with next to no environment of its own: what it starts with can be
         read through /proc/1/environ. Its options come in a file, since they hold variables.
@@ -258,7 +258,7 @@ class Bubblewrap:
         shell = ("/bin/sh", "-c", _SHELL % ulimits(command.limits), "sh")
         inner = door.before(command.argv) if door else command.argv
         argv = (str(self.program), "--", *shell, *inner)
-        # The network namespace holds all families but those that reach the machine's host.
+        # The network namespace covers all families except those that reach the machine's host.
         is_open = command.network is Network.YES
         filter_ = seccomp.program(Sockets.ANY if is_open else Sockets.LOCAL)
         return Prepared(
@@ -273,20 +273,20 @@ class Bubblewrap:
         )
 
     def sees(self, place: Place, path: Path) -> Path:
-        """What lies in the scratch tree is seen in the repository's own place."""
+        """Return the path in the sandbox, where the tree is at the repository's path."""
         if path.is_relative_to(place.tree):
             return real(place.shown) / path.relative_to(place.tree)
         return path
 
     def trial(self) -> list[str]:
-        """A whole command line that ends with 0 where this sandbox works."""
+        """Return a command line that exits with 0 if this sandbox works."""
         home = os.environ.get("HOME", "")
         floor = mounts.floor(home, sized="--size" in self.features)
         return [str(self.program), *self._walls(Network.NO), *floor, "--", "/bin/sh", "-c", ":"]
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What this version, on this machine, does not hold."""
+        """Protections that this version lacks on this machine."""
         lacking = {
             "no size limit on HOME and /tmp": "--size" not in self.features,
             f"no filter of system calls for {seccomp.machine()}": not seccomp.program(Sockets.ANY),
@@ -294,25 +294,25 @@ class Bubblewrap:
         return tuple(text for text, lacks in lacking.items() if lacks)
 
     def _walls(self, network: Network) -> tuple[str, ...]:
-        """Namespaces, capabilities, and an end that comes with our own."""
-        # The pid namespace is what ends everything: the kernel kills all of it with its first
-        # process, pid_namespaces(7), however often a command forks or calls setsid.
+        """Return the options for namespaces, capabilities and an end with the parent process."""
+        # The pid namespace ends everything: the kernel kills it with its first process,
+        # pid_namespaces(7), however often a command forks or calls setsid.
         walls = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
-        # die-with-parent is PR_SET_PDEATHSIG, whose parent is the thread that forked and not the
-        # process, prctl(2): the thread that starts a command has to attend to it until its end.
-        # new-session: on our own terminal a command could type into it (TIOCSTI, CVE-2017-5226).
+        # die-with-parent is PR_SET_PDEATHSIG, whose parent is the forking thread, not the process,
+        # prctl(2): the thread that starts a command must stay until its end. new-session: on our
+        # terminal a command could inject input (TIOCSTI, CVE-2017-5226).
         walls += ["--die-with-parent", "--new-session", "--cap-drop", "ALL"]
         walls += ["--hostname", "sandbox"]
         if "--disable-userns" in self.features:
-            # In a user namespace of its own a command would have all capabilities again,
-            # user_namespaces(7), and reach code of the kernel that is written for root.
+            # In its own user namespace a command would regain all capabilities, user_namespaces(7),
+            # and reach kernel code intended for root.
             walls += ["--unshare-user", "--disable-userns"]
         if network is not Network.YES:
             walls += ["--unshare-net"]
         return tuple(walls)
 
     def _view(self, command: Command) -> tuple[str, ...]:
-        """The file system: the floor first, what is shown on it afterwards."""
+        """Return the mount options of a command, the base file system first."""
         environ, place = command.environment, command.place
         home = environ.get("HOME", "")
         where = frozenset((name, environ[name]) for name in NAMES if name in environ)
@@ -327,7 +327,7 @@ class Bubblewrap:
 
 
 def _door(command: Command) -> server.EgressServer | None:
-    """The way to registries, where the command asks for that."""
+    """Create the proxy to registries if the command needs it, else return None."""
     if command.network is not Network.REGISTRIES:
         return None
     return server.EgressServer(command.limits.registries)
@@ -336,13 +336,13 @@ def _door(command: Command) -> server.EgressServer | None:
 def inner_environment(
     environ: Mapping[str, str], place: Place, network: Network = Network.NO
 ) -> dict[str, str]:
-    """The command's variables, with the paths as they are inside."""
+    """Return the command's variables with the paths inside the sandbox."""
     inner = {**environ, "TMPDIR": mounts.TMP}
     if network in (Network.REGISTRIES, Network.YES):
         inner |= fetch_environment(mounts.TMP)
     if place.objects:
-        # The tree's `info/alternates` names the repository's own path, where in here the tree
-        # itself stands; git(1) looks in these folders, too.
+        # The tree's `info/alternates` names the repository's own path, but in here that path is the
+        # tree itself; git(1) also searches these folders.
         inner["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(mounts.object_paths(place))
     return inner
 
@@ -363,8 +363,8 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Bubblewrap |
         return found
     _, text = capture([str(program), "--help"], Path("/"), {}, _PATIENCE)
     offered = frozenset(word for word in _OPTIONAL if word in text.decode("utf-8", "replace"))
-    # A kernel that lets us make user namespaces may still refuse to bound them (no write to
-    # /proc/sys/user there), so less is tried before bubblewrap is given up.
+    # A kernel that allows user namespaces may still refuse to limit them (no write to
+    # /proc/sys/user there), so try less before giving up bubblewrap.
     less = dict.fromkeys((offered, offered - {"--disable-userns"}))
     for features in (one for one in less if one != found.features):
         found = Bubblewrap(program, features, read, hidden=hidden)

@@ -1,4 +1,4 @@
-"""The sandbox of macOS: a profile for sandbox-exec(1) that denies by default.
+"""The macOS sandbox: a sandbox-exec(1) profile that denies by default.
 
 Built for macOS and not yet run there: what is tested is which profile is written, and that one
 which does not hold is refused. A command runs in the scratch tree where it lies, with a HOME and
@@ -40,24 +40,24 @@ if TYPE_CHECKING:
 
 
 PROGRAM = Path("/usr/bin/sandbox-exec")
-"""The system's own; one that a PATH names might be anybody's."""
+"""The system's own program; one found through PATH may be anything."""
 _SYSTEM = (
     # Written as /private/…: /etc, /tmp and /var are links on macOS, and a profile is compared with
-    # the path behind them.
+    # the resolved path.
     *("/usr", "/bin", "/sbin", "/System", "/opt", "/Library/Developer", "/Library/Frameworks"),
     *("/Library/Apple", "/Library/Java", "/Applications/Xcode.app", "/private/etc"),
     *("/private/var/db/dyld", "/private/var/db/timezone", "/private/var/db/xcode_select_link"),
     *("/private/var/select", "/nix/store"),
 )
-"""What is read: programs, libraries, settings of the machine; nothing that is a person's."""
+"""Readable paths: programs, libraries, system settings; no user data."""
 _CLOSED = (
     *("/private/etc/master.passwd", "/private/etc/krb5.keytab", "/private/etc/ssh"),
     *("/private/etc/sudoers", "/private/etc/sudoers.d", "/private/etc/security"),
 )
-"""Keys and settings of the machine that are root's, whoever runs this."""
+"""Keys and settings of the machine that belong to root, whoever runs this."""
 _DEVICES = ("null", "zero", "random", "urandom", "tty", "fd", "stdin", "stdout", "stderr")
 _SPOKEN_TO = ("com.apple.system.opendirectoryd.libinfo", "com.apple.system.logger")
-"""Services of the system that programs need to know a user's name and to log."""
+"""System services that programs need for user names and logging."""
 _OF_A_NETWORK = ("com.apple.SystemConfiguration.configd", "com.apple.trustd")
 _RESOLVER = "/private/var/run/mDNSResponder"
 _HERE = '"localhost:*"'
@@ -76,14 +76,14 @@ class Seatbelt:
     program: Path = PROGRAM
     reason: str = ""
     hidden: tuple[Path, ...] = ()
-    """Folders that the profile closes last, whatever else is shown."""
+    """Folders that the profile closes last, whatever else is visible."""
     name = "seatbelt"
     contains = False
     encloses = True
     gaps = _NEVER
 
     def enclose(self, command: Command) -> Prepared:
-        """The shell that sets the limits, below sandbox-exec, in the scratch tree.
+        """Return the shell below sandbox-exec with limits in the tree. Raises ValueError.
 
         Raises ValueError for a path that no profile can name, and for a network that is held to
         registries.
@@ -106,7 +106,7 @@ class Seatbelt:
         )
 
     def sees(self, place: Place, path: Path) -> Path:  # noqa: ARG002 - the protocol's shape
-        """The same path."""
+        """Return the path unchanged."""
         return path
 
 
@@ -116,7 +116,7 @@ class Seatbelt:
 def write_profile(
     command: Command, own: Path, read: tuple[Path, ...] = (), hidden: tuple[Path, ...] = ()
 ) -> str:
-    """The profile of one command. Raises ValueError for a path that cannot be named in it."""
+    """Return the sandbox profile of a command. Raises ValueError for an unsupported path."""
     place, environ = command.place, command.environment
     home = environ.get("HOME", "")
     shown = str(real(place.shown))
@@ -149,7 +149,7 @@ def write_profile(
     if hidden:
         closed_last = _folders(sorted(str(real(path)) for path in hidden))
         lines += [_rule("deny", what, closed_last) for what in ("file-read*", "file-write*")]
-        # A command that runs with held-out files has its own tree and box in there.
+        # A command with held-out files has its own tree and box in there.
         own_ones = [path for path in written if _is_below(path, hidden)]
         rules = ("file-read*", "file-write*") if own_ones else ()
         lines += [_rule("allow", what, _folders(own_ones)) for what in rules]
@@ -161,7 +161,7 @@ def _is_below(path: str, folders: Iterable[Path]) -> bool:
 
 
 def _holds(folder: str, paths: Iterable[str]) -> bool:
-    """Whether one of these paths is in the folder, or is it."""
+    """Return whether one of these paths is the folder or inside it."""
     return any(path and (path + "/").startswith(folder.rstrip("/") + "/") for path in paths)
 
 
@@ -179,7 +179,7 @@ def _floor() -> Iterator[str]:
 
 
 def _network(network: Network) -> Iterator[str]:
-    """Nothing at all is allowed where the network is `no`: sockets of files, too, lead out."""
+    """Yield the network rules; `no` allows nothing, since Unix sockets could lead out as well."""
     if network is Network.LOOPBACK:
         yield f"(allow network-bind (local ip {_HERE}))"
         yield f"(allow network-inbound (local ip {_HERE}))"
@@ -206,13 +206,13 @@ def _files(paths: Iterable[str]) -> list[str]:
 
 
 def _above(paths: Iterable[str]) -> list[str]:
-    """The folders on the way to them, which programs look at to find out where they are."""
+    """Return the parent folders of these paths, which programs inspect."""
     above = {str(folder) for path in paths for folder in Path(path).parents}
     return sorted(above | {"/tmp", "/var", "/etc"})  # noqa: S108 - links of macOS
 
 
 def _quote(text: str) -> str:
-    """The text in a profile's quotes; what has a meaning of its own there is refused."""
+    """Quote a text for a sandbox profile. Raises ValueError for unsupported characters."""
     if not text or any(letter < " " or letter == "\x7f" for letter in text):
         raise ValueError(f"a sandbox profile cannot contain this path: {text!r}")
     try:
@@ -231,7 +231,7 @@ _TRY = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[
 def probe(
     read: tuple[Path, ...] = (), program: Path = PROGRAM, hidden: tuple[Path, ...] = ()
 ) -> Seatbelt | str:
-    """Seatbelt as it works here, or why it does not: what must fail in it is tried, too.
+    """Return Seatbelt if all its restrictions work here, else why not.
 
     It fails closed: a profile that the system takes and does not hold is no sandbox.
     """
@@ -251,7 +251,7 @@ def probe(
 def _try_all(found: Seatbelt, top: Path, port: int) -> Seatbelt | str:
     out = top / "out"
     trials = (
-        # what is tried, whether it must work, what is wrong otherwise
+        # command, whether it must succeed, message otherwise
         (("/bin/sh", "-c", ": > inside && cat inside"), True, "no command runs in it"),
         (("/bin/sh", "-c", ': > "$1"', "sh", str(out / "new")), False, "it did not block a write"),
         (("/bin/cat", str(out / "secret")), False, "it let a file be read"),

@@ -1,4 +1,4 @@
-"""The filter of system calls: what no command needs and a way out of a sandbox may need.
+"""The system-call filter: block calls that no command needs and an escape may need.
 
 A program of classic BPF as seccomp(2) takes it. Calls of the list fail with EPERM; a few that a
 filter cannot look into fail with ENOSYS, so that programs take the older way. The numbers are
@@ -20,7 +20,7 @@ from runner.lazy_dataclass import dataclass
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """AUDIT_ARCH_* of linux/audit.h."""
 _DENIED: tuple[tuple[str, int, int], ...] = (
-    # call, x86_64, aarch64; -1: the architecture has none
+    # call, x86_64, aarch64; -1: the architecture lacks it
     *(("mount", 165, 40), ("umount2", 166, 39), ("pivot_root", 155, 41), ("chroot", 161, 51)),
     *(("open_tree", 428, 428), ("move_mount", 429, 429), ("fsopen", 430, 430)),
     *(("fsconfig", 431, 431), ("fsmount", 432, 432), ("fspick", 433, 433)),
@@ -45,35 +45,34 @@ _ABSENT: tuple[tuple[str, int, int], ...] = (
 )
 _CLONE, _UNSHARE, _IOCTL, _SOCKET, _PRLIMIT = (56, 220), (272, 97), (16, 29), (41, 198), (302, 261)
 _NAMESPACES = 0x7E020000
-"""All CLONE_NEW* flags that clone(2) takes."""
-# CLONE_NEWTIME lies where clone(2) has the signal of its end, so only unshare(2) and clone3 take
-# it.
+"""All CLONE_NEW* flags of clone(2)."""
+# CLONE_NEWTIME overlaps clone(2)'s exit signal, so only unshare(2) and clone3 accept it.
 _NEW_TIME = 0x80
 _TTY = (0x5412, 0x541C)
-"""TIOCSTI and TIOCLINUX: typing into the terminal on behalf of the person."""
+"""TIOCSTI and TIOCLINUX: they inject terminal input as if from the user."""
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 """BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_JMP|JGE|K, BPF_JMP|JSET|K, BPF_RET|K."""
 # Classic BPF loads 32 bits at a time, and both architectures are little-endian: the low half of a
-# 64-bit argument stands first (seccomp(2)).
+# 64-bit argument comes first (seccomp(2)).
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
-"""Offsets in struct seccomp_data; of arguments, their low halves."""
+"""Offsets in struct seccomp_data; for arguments, of their low halves."""
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _X32 = 0x40000000
 
 
 class Sockets(Enum):
-    """Which families of sockets a command may open."""
+    """The socket families that a command may open."""
 
     NONE = "none"
-    """Not even AF_UNIX: the pairs of socketpair(2) are no way out, and work."""
+    """Not even AF_UNIX: pairs of socketpair(2) can't reach outside and still work."""
     LOCAL = "local"
     """No AF_VSOCK, which reaches a host whatever the network namespace; no raw packets."""
     ANY = "any"
 
 
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
-"""AF_* of linux/socket.h."""
+"""AF_* constants of linux/socket.h."""
 _FAMILIES = {
     Sockets.NONE: (_NETLINK,),
     Sockets.LOCAL: (_NETLINK, _UNIX, _INET, _INET6),
@@ -92,31 +91,31 @@ class _Step:
 
 
 def machine() -> str:
-    """The architecture whose calls this process makes; a 32-bit one has a name of its own."""
+    """Return the machine architecture, with a suffix for 32-bit processes."""
     name = os.uname().machine
     return name if sys.maxsize > 1 << 32 else f"{name}, 32 bit"
 
 
 @lru_cache(maxsize=4)
 def program(sockets: Sockets) -> bytes:
-    """The filter for this machine as an array of struct sock_filter; empty where we have none."""
+    """Return the seccomp filter as an array of struct sock_filter; empty if not supported."""
     if machine() not in _ARCHITECTURES:
         return b""
     return _assemble(_steps(tuple(_ARCHITECTURES).index(machine()), sockets))
 
 
 def _steps(column: int, sockets: Sockets) -> list[_Step]:
-    """The program: by the architecture first, then by number, then by arguments."""
+    """Return the filter's steps: architecture first, then call number, then arguments."""
     architecture = tuple(_ARCHITECTURES.values())[column]
     steps = [
-        # A number is another call on another architecture, and x86-64 kernels run i386 programs,
-        # too: seccomp(2) warns of filters that do not look at it first.
+        # Call numbers depend on the architecture, and x86-64 kernels also run i386 programs:
+        # seccomp(2) warns of filters that don't check it first.
         _Step(_LOAD, _ARCHITECTURE),
         _Step(_EQUAL, architecture, "", "absent"),
         _Step(_LOAD, _NUMBER),
     ]
-    # x32 calls bear the architecture of x86-64 and bit 30 in their number: each denied call would
-    # have a second name without this.
+    # x32 calls have the architecture of x86-64 and bit 30 in their number: otherwise each denied
+    # call would have a second number.
     steps += [_Step(_AT_LEAST, _X32, "absent")] if column == 0 else []
     for calls, end in ((_ABSENT, "absent"), (_DENIED, "denied")):
         numbers = (call[1:][column] for call in calls)
@@ -125,11 +124,11 @@ def _steps(column: int, sockets: Sockets) -> list[_Step]:
     steps += _by_argument(
         _UNSHARE[column], _FIRST, [_Step(_ANY_BIT, _NAMESPACES | _NEW_TIME, "denied")]
     )
-    # Only the low half is compared since the kernel looks at no more: a filter that compared 64
-    # bits let TIOCSTI pass with a high bit set (CVE-2019-10063, flatpak).
+    # Compare only the low half, as the kernel does: a filter that compared 64 bits let TIOCSTI pass
+    # with a high bit set (CVE-2019-10063, flatpak).
     steps += _by_argument(_IOCTL[column], _SECOND, [_Step(_EQUAL, each, "denied") for each in _TTY])
-    # prlimit(2) changes limits of any process of the same person, ours too: it may be about the
-    # caller alone, which is 0.
+    # prlimit(2) changes limits of any process of the same user, including ours: allow only the
+    # caller itself, which is 0.
     itself, another = _Step(_EQUAL, 0, "allowed"), _Step(_AT_LEAST, 0, "denied")
     steps += _by_argument(_PRLIMIT[column], _FIRST, [itself, another])
     families = [_Step(_EQUAL, family, "allowed") for family in _FAMILIES[sockets]]
@@ -140,17 +139,17 @@ def _steps(column: int, sockets: Sockets) -> list[_Step]:
 
 
 def _by_argument(call: int, argument: int, tests: list[_Step]) -> list[_Step]:
-    """Tests of one argument of one call; the number is loaded again behind them."""
+    """Return steps that test one argument of a system call and reload the call's number."""
     skipped = _Step(_EQUAL, call, "", f"+{len(tests) + 2}")
     return [skipped, _Step(_LOAD, argument), *tests, _Step(_LOAD, _NUMBER)]
 
 
 def _assemble(steps: list[_Step]) -> bytes:
-    """Jumps go at most 255 instructions forward: the ends stand behind the steps, near enough."""
+    """Assemble the filter; its ends follow the steps, since jumps are at most 255 long."""
     ends = {
         "allowed": _ALLOW,
         "denied": _ERRNO | errno.EPERM,
-        # What socket(2) itself says where a family is not permitted.
+        # The error of socket(2) itself for a forbidden family.
         "closed": _ERRNO | errno.EACCES,
         "absent": _ERRNO | errno.ENOSYS,
     }

@@ -1,4 +1,4 @@
-"""The course of one command from start to end: its output heard, its patience kept.
+"""Supervise one command from start to end: stream its output, enforce its timeouts.
 
 Whether a command failed because the disk it works on has no room: no fault of the work.
 """
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 
 
 GRACE = 3.0
-"""Seconds between SIGTERM and SIGKILL for a command that took too long."""
+"""Seconds between SIGTERM and SIGKILL after a timeout."""
 _GRACE_LEFT_BEHIND = 0.5
-"""The same for what a command left running when it ended by itself."""
+"""The same for processes that a command left running when it ended."""
 _POLL = 0.1
 _TELL_EVERY = 0.25
 _NOT_HELD = b"runner: without a sandbox, network registries is treated as yes\n"
 _PAUSES = (0.05, 0.2, 0.5)
-"""Seconds between tries to start a command that the system would not start."""
-# All else of execve(2) and fork(2) passes or is of the machine: EAGAIN (too many processes),
-# ENOMEM, EMFILE and ENFILE, ETXTBSY of a program that is just being written.
+"""Seconds between attempts to start a command after a system error."""
+# Other errors of execve(2) and fork(2) are temporary or the machine's: EAGAIN (too many processes),
+# ENOMEM, EMFILE and ENFILE, ETXTBSY for a program still being written.
 _ITS_OWN = frozenset(
     {
         *(errno.ENOENT, errno.EACCES, errno.E2BIG, errno.ENOEXEC, errno.ENOTDIR, errno.ELOOP),
         *(errno.ENAMETOOLONG, errno.EINVAL, errno.EISDIR, errno.EPERM),
     }
 )
-"""Why a command itself cannot be started, on every machine like this one."""
-# As a shell says it: found and not executable, not found (POSIX, Shell Command Language, 2.8.2).
+"""Errors of a command that cannot start on any similar machine."""
+# As in a shell: found but not executable, not found (POSIX, Shell Command Language, 2.8.2).
 CANNOT_RUN = 126
 NOT_FOUND = 127
 
@@ -86,7 +86,7 @@ def run(
 def _start(
     command: Command, sandbox: Sandbox, output: Output, cancelled: threading.Event | None
 ) -> Child:
-    """The command, running. What only the system is to blame for is tried again.
+    """Start the command; retry system failures. Raises OSError, ValueError or RunnerError.
 
     Raises OSError and ValueError for what is the command's own, and RunnerError where the system
     starts nothing: that says nothing of the work, so it must not become a failed check.
@@ -105,7 +105,7 @@ def _start(
 
 
 def make_group(command: Command) -> CommandCgroups | None:
-    """The group that holds a command's bounds, on the disk that its tree lies on."""
+    """Create the control group for a command's limits; return None if it is not possible."""
     return group_for(with_device(command.limits, command.place.tree))
 
 
@@ -142,11 +142,11 @@ class _RunningCommand:
         self._queued = 0.0  # seconds for which the machine was busy with others
 
     def wait(self) -> Ran:
-        """Hear it to its end, and end all it started."""
+        """Wait for the end of the command and kill all its processes."""
         try:
             ended = self.attend()
-        # An interrupt, too: what leads a session of its own hears no Ctrl-C of the terminal
-        # (setsid(2), credentials(7)), so nobody else would end it.
+        # Also on an interrupt: a session leader gets no Ctrl-C from the terminal (setsid(2),
+        # credentials(7)), so nothing else would end it.
         except BaseException:
             self._child.kill()
             self._child.close()
@@ -155,7 +155,7 @@ class _RunningCommand:
         return self._close(ended, self._bury(ended))
 
     def attend(self) -> Ended:
-        """Hear the command until its first process has ended, by itself or by us."""
+        """Process the output until the first process exits or is ended by a limit."""
         while not self._child.exited:
             self._child.pump(self._pause())
             self._speak()
@@ -166,7 +166,7 @@ class _RunningCommand:
         return Ended.EXITED
 
     def _close(self, ended: Ended, left: int) -> Ran:
-        """Say how it went; nothing of it is alive any more."""
+        """Return the result after all processes have ended."""
         ran = self._result(ended, left)
         if ended is Ended.EXITED:
             require_room(self._place, ran)
@@ -175,7 +175,7 @@ class _RunningCommand:
     def _result(self, ended: Ended, left: int) -> Ran:
         began = self._asked
         # First of all: it waits for the proxy's threads and reads the groups' counters, which
-        # `reached` and `processor` tell afterwards.
+        # `reached` and `processor` then contain.
         code = self._child.close()
         spent = self._child.processor if ended is Ended.EXITED else None
         report = self._child.report
@@ -193,7 +193,7 @@ class _RunningCommand:
         )
 
     def _bury(self, ended: Ended) -> int:
-        """End what outlived the first process; how many there were.
+        """Kill the processes that outlived the first one, and return their number.
 
         A sandbox counts them itself, and the kernel ends them with it: the end of the output
         comes when they are gone.
@@ -209,7 +209,7 @@ class _RunningCommand:
         return left
 
     def _verdict(self) -> Ended | None:
-        """Why the command must end now; `None` while it may go on."""
+        """Return why the command must end now; None if it may continue."""
         if self._child.exited:
             return None
         now = effects.monotonic()
@@ -222,17 +222,17 @@ class _RunningCommand:
         return None
 
     def _is_late(self, past: float) -> bool:
-        """Whether it had all of a bound that is so far past, without what the machine had it wait.
+        """Return whether a limit is exceeded by `past` seconds, not counting queueing time.
 
         What it waited before it was last heard counts for its silence too: at most `queue` again.
         """
-        # Asked as late as can be: the answer is read from /proc for every process of the command.
+        # As late as possible: the value is read from /proc for every process of the command.
         if self._limits.queue and past >= self._queued:
             self._queued = self._child.queued
         return past >= min(self._queued, self._limits.queue)
 
     def _pause(self) -> float:
-        """Seconds until something is due if the command stays silent."""
+        """Return the seconds until the next deadline of a silent command."""
         now = effects.monotonic()
         waited = min(self._queued, self._limits.queue)
         due = [self._began + self._limits.hard + waited] if self._limits.hard else []
@@ -243,7 +243,7 @@ class _RunningCommand:
         return max(0.0, min(due, default=now + 60.0) - now)
 
     def _speak(self) -> None:
-        """Tell the lines that came, not too often, and once that it takes long."""
+        """Report new lines at a limited rate, and once that the command takes long."""
         now = effects.monotonic()
         if self._child.heard > self._last_report and now - self._last_report >= _TELL_EVERY:
             self._last_report = now
@@ -295,7 +295,7 @@ def _ran(output: Output, began: float, ended: Ended, code: int, left: int) -> Ra
 
 
 def _duration(seconds: float) -> str:
-    """Seconds as a person says them."""
+    """Format seconds for messages, as minutes from 60 seconds."""
     minute = 60
     if seconds < minute:
         return f"{seconds:g} seconds"
@@ -307,9 +307,9 @@ def _duration(seconds: float) -> str:
 
 
 _NONE = 1 << 20
-"""Bytes with which no command does anything."""
+"""Free bytes with which no command can work."""
 _LITTLE = 64 << 20
-"""Bytes of which a command may have used up the rest, and given it back when it failed."""
+"""Free bytes below which a command may have filled the disk and freed space on failure."""
 _DISK_FULL = regex(
     r"No space left on device|Disk quota exceeded|\bENOSPC\b|\bEDQUOT\b|disk is full", re.IGNORECASE
 )
@@ -331,16 +331,16 @@ def require_room(place: Place, ran: Ran) -> None:
 
 
 def _room(folder: Path) -> int:
-    """Bytes that may still be written; as many as there can be where nobody says it."""
+    """Return the free bytes on a disk; a large default if the system does not report them."""
     try:
         disk = os.statvfs(folder)
     except OSError:
         return _LITTLE
     if not disk.f_blocks:
         return _LITTLE
-    # A disk may run out of inodes before bytes; file systems that have no fixed number of them say
-    # 0 of 0: statvfs(3).
+    # A disk may run out of inodes before bytes; file systems without a fixed number report 0 of 0:
+    # statvfs(3).
     if disk.f_files and not disk.f_ffree:
         return 0
-    # what is kept back for root is there for root
+    # blocks reserved for root are available to root
     return disk.f_frsize * (disk.f_bavail if os.geteuid() else disk.f_bfree)

@@ -1,4 +1,4 @@
-"""Calls to the kernel that Python has no words for: privileges, filters, Landlock and inotify.
+"""System calls that Python does not offer: privileges, filters, Landlock, inotify.
 
 All but the last bind the calling thread alone, and what it starts: see capabilities(7), seccomp(2),
 landlock(7). Each raises OSError where the kernel refuses.
@@ -21,15 +21,15 @@ _SECCOMP_MODE_FILTER = 2
 # _LINUX_CAPABILITY_VERSION_3 of capget(2): two rows of three 32-bit words, the 24 bytes below.
 _CAPABILITY_VERSION = 0x20080522
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-"""The same on all architectures but alpha."""
+"""Call numbers, equal on all architectures except alpha."""
 _CREATE_RULESET_VERSION = 1
 _PATH_BENEATH = 1
 
 
 @lru_cache(maxsize=1)
 def _libc() -> ctypes.CDLL:
-    # Without it errno is that of whatever the interpreter called last; with it ctypes keeps a copy
-    # for each thread, taken right behind the call.
+    # Otherwise errno belongs to the interpreter's last call; with it ctypes keeps a copy for each
+    # thread, taken directly after the call.
     return ctypes.CDLL(None, use_errno=True)
 
 
@@ -41,8 +41,8 @@ def _check(result: int, what: str) -> int:
 
 
 def _prctl(option: int, first: int, second: object, what: str) -> None:
-    # prctl(2) is variadic, and several options demand that what they do not use is zero: a plain
-    # int of ctypes leaves the upper half of a register as it was.
+    # prctl(2) is variadic, and several options require zero in unused arguments: a plain int of
+    # ctypes leaves the upper half of a register unchanged.
     words = (ctypes.c_ulong(first), second, ctypes.c_ulong(0), ctypes.c_ulong(0))
     _check(_libc().prctl(option, *words), what)
 
@@ -56,13 +56,13 @@ def _syscall(number: int, *arguments: object) -> int:
 
 
 def give_up_privileges() -> None:
-    """No capabilities, none to be had by executing anything either."""
+    """Drop all capabilities, including any that executed programs would gain."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1, ctypes.c_ulong(0), "no_new_privs")
-    # Dropping from the bounding set takes CAP_SETPCAP, which the last line here gives up; whoever
-    # is not root has it not, and nothing to drop: capabilities(7).
+    # Dropping from the bounding set needs CAP_SETPCAP, which the last line here drops; a user other
+    # than root lacks it and has nothing to drop: capabilities(7).
     if os.geteuid() == 0:
-        # Asked of the kernel and not of a header: a number above its last one is EINVAL, one below
-        # that was left out would stay (prctl(2), PR_CAPBSET_DROP).
+        # Ask the kernel, not a header: a number above its last is EINVAL, and an omitted lower one
+        # would stay (prctl(2), PR_CAPBSET_DROP).
         for number in range(_last_capability() + 1):
             _prctl(_PR_CAPBSET_DROP, number, ctypes.c_ulong(0), "capability bounding set")
     _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, ctypes.c_ulong(0), "ambient set")
@@ -77,9 +77,9 @@ def _last_capability() -> int:
 
 
 def filter_calls(program: bytes) -> None:
-    """Have the kernel ask this BPF program (`seccomp.program`) before each call."""
+    """Install a BPF program (`seccomp.program`) that filters system calls."""
     code = ctypes.create_string_buffer(program, len(program))
-    # struct sock_fprog has native alignment: the pointer stands behind padding, hence "@".
+    # struct sock_fprog has native alignment: padding precedes the pointer, hence "@".
     filter_ = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
     words = ctypes.create_string_buffer(filter_, len(filter_))
     _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, words, "seccomp")
@@ -90,14 +90,14 @@ def filter_calls(program: bytes) -> None:
 
 @lru_cache(maxsize=1)
 def landlock_version() -> int:
-    """The version of Landlock's interface; 0 where the kernel has none or has it off."""
+    """Return the Landlock version of the kernel; 0 if it is not available."""
     found = _syscall(_CREATE_RULESET, None, 0, _CREATE_RULESET_VERSION)
     return max(found, 0)
 
 
 def new_ruleset(files: int, ports: int, scope: int, version: int) -> int:
-    """A descriptor of rules that handle these accesses; what no rule allows is then denied."""
-    # The kernel takes a longer structure than it knows only if the rest is zero, else E2BIG:
+    """Create a ruleset that denies these accesses by default, and return its descriptor."""
+    # The kernel accepts a longer structure than it knows only if the rest is zero, else E2BIG:
     # landlock_create_ruleset(2). Ports came with ABI 4, the scope with 6.
     sizes = {1: 8, 2: 8, 3: 8, 4: 16, 5: 16}
     attributes = struct.pack("=QQQ", files, ports, scope)[: sizes.get(version, 24)]
@@ -106,7 +106,7 @@ def new_ruleset(files: int, ports: int, scope: int, version: int) -> int:
 
 def allow(ruleset: int, path: int, access: int) -> None:
     """Allow this access at and below what a descriptor stands for."""
-    # struct landlock_path_beneath_attr is packed: twelve bytes, no padding behind the descriptor.
+    # struct landlock_path_beneath_attr is packed: twelve bytes, no padding after the descriptor.
     rule = struct.pack("=Qi", access, path)
     _check(_syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0), "landlock rule")
 
@@ -120,7 +120,7 @@ def restrict_self(ruleset: int) -> None:
 
 _IN_OPEN, _IN_DONT_FOLLOW, _IN_ONESHOT, _IN_Q_OVERFLOW = 0x20, 0x02000000, 0x80000000, 0x4000
 _EVENT = struct.Struct("=iIII")
-"""struct inotify_event, before its name, of which a watched file has none."""
+"""struct inotify_event without the name, which is empty for a watched file."""
 
 
 def watch_opens(files: Iterable[str]) -> tuple[int, dict[int, list[str]]]:

@@ -1,4 +1,4 @@
-"""Openers for urllib whose answers end within a time as a whole.
+"""Openers for urllib with a timeout for the whole response.
 
 The time-out of a socket is for each read: who sends a byte a second would be heard for ever.
 """
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from urllib.request import BaseHandler, OpenerDirector, Request
 
 SECONDS = 120.0
-"""For an answer from its first byte to its last."""
+"""Seconds for a response from its first byte to its last."""
 
 
 def open_timed(*handlers: BaseHandler | type[BaseHandler]) -> OpenerDirector:
-    """An opener; what it opens raises TimeoutError once its `SECONDS` are over."""
+    """Return an opener whose requests raise TimeoutError after their `SECONDS`."""
     return build_opener(*handlers, _PlainHandler, _TlsHandler)
 
 
@@ -32,11 +32,11 @@ class _Reading(io.RawIOBase):
         self._until, self._each = time.monotonic() + SECONDS, held.gettimeout()
 
     def readable(self) -> bool:
-        """As what reads through it asks."""
+        """Return True, as readers of the stream require."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:  # Any: as typeshed has it below `io`
-        """Raises TimeoutError."""
+        """Read into the buffer. Raises TimeoutError after the total timeout."""
         try:
             return self._read_some(buffer)
         except TimeoutError:
@@ -52,7 +52,7 @@ class _Reading(io.RawIOBase):
         return self._raw.readinto(buffer)
 
     def close(self) -> None:
-        """With it goes the socket, where nobody else has it (socket.makefile)."""
+        """Close the stream, and its socket unless it is used elsewhere (socket.makefile)."""
         self._raw.close()
         super().close()
 

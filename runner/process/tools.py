@@ -1,4 +1,4 @@
-"""Small questions to trusted tools, and the one program a person talks to: their editor.
+"""Run trusted tools for small questions, and the person's editor.
 
 Where a person's tools lie, so that a sandbox that hides HOME and /tmp can show them.
 """
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from runner.process.base import Command, Place
 
 
-# The exits of a shell for a program that is not there (POSIX.1-2017, XCU 2.8.2), and of timeout(1)
-# for one that took too long.
+# Exit codes of a shell for a missing program (POSIX.1-2017, XCU 2.8.2), and of timeout(1) for a
+# timeout.
 NOT_FOUND = 127
 TIMED_OUT = 124
 
 
 def find_project_python(place: Place, environ: Mapping[str, str]) -> Path | None:
-    """The project's own Python: of an environment in the repository, else the first on PATH."""
+    """Return the Python of an environment in the repository, else the first one on PATH."""
     for share in place.shares:
         python = place.shown / share / "bin" / "python"
         if python.exists():
@@ -35,11 +35,11 @@ def find_project_python(place: Place, environ: Mapping[str, str]) -> Path | None
 
 
 def which(name: str, environ: Mapping[str, str]) -> Path | None:
-    """The executable that `name` means on this PATH; relative entries do not count."""
+    """Return the executable of this name on PATH, ignoring relative entries, or None."""
     if os.sep in name:
         return Path(name) if _executable(name) else None
-    # An empty entry is the folder that one stands in (POSIX.1-2017, XBD 8.3, PATH): in a clone that
-    # would be the clone's own `git`.
+    # An empty entry is the current folder (POSIX.1-2017, XBD 8.3, PATH): in a clone that would be
+    # the clone's own `git`.
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         path = f"{folder}/{name}"
         if folder.startswith("/") and _executable(path):
@@ -48,7 +48,7 @@ def which(name: str, environ: Mapping[str, str]) -> Path | None:
 
 
 def is_on_path(name: str, environ: Mapping[str, str]) -> bool:
-    """Whether PATH has such an executable, kept for as long as its folders stay as they are."""
+    """Return whether an executable is on PATH; cached until a folder of PATH changes."""
     path = environ.get("PATH", os.defpath)
     return _is_on_path(name, path, tuple(map(_changed, path.split(os.pathsep))))
 
@@ -66,7 +66,7 @@ def _is_on_path(name: str, path: str, _changed: tuple[int, ...]) -> bool:
 
 
 def explain_missing(command: Command) -> str:
-    """Why an argv cannot start; a shell says so itself, with 127."""
+    """Return why an argv cannot start; empty for a shell line, which reports it with 127."""
     if isinstance(command.line, str):
         return ""
     if not command.line:
@@ -83,14 +83,14 @@ def explain_missing(command: Command) -> str:
 
 
 def _executable(path: str) -> bool:
-    # A folder has the same bit, for searching it (path_resolution(7)).
+    # A folder has the same bit, for searching (path_resolution(7)).
     return os.access(path, os.X_OK) and not os.path.isdir(path)  # noqa: PTH112 - a hot path
 
 
 def capture(
     argv: Sequence[str], cwd: Path, env: Mapping[str, str], timeout: float
 ) -> tuple[int, bytes]:
-    """Exit code and output (both streams) of a small trusted command, as for a version.
+    """Run a small trusted command, and return exit code and output of both streams.
 
     Nothing from content may be among its options. 127 when it cannot start, 124 when it took
     longer than `timeout` seconds.
@@ -134,7 +134,7 @@ def run_interactive(argv: Sequence[str], cwd: Path) -> int:
 
 
 _HOMES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    # variable, its default below HOME, what of it is shown: never where credentials are kept
+    # variable, its default below HOME, its visible parts: never those with credentials
     ("PYENV_ROOT", ".pyenv", ("",)),
     ("NVM_DIR", ".nvm", ("",)),
     ("VOLTA_HOME", ".volta", ("",)),
@@ -162,7 +162,7 @@ _HOMES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("", ".m2", ("repository",)),
 )
 _MARKS_OF_A_ROOT = ("pyvenv.cfg", "conda-meta", "lib", "libexec")
-"""A folder that holds `bin` and one of these is an environment, needed whole."""
+"""A folder with `bin` and one of these is an environment, which is needed whole."""
 _CERTIFICATES = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
     *("NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "PIP_CERT"),
@@ -174,11 +174,11 @@ _SEARCHED = ("LD_LIBRARY_PATH", "PYTHONPATH", "NODE_PATH")
 NAMES = frozenset(
     {"HOME", "PATH", *_SEARCHED, *_CERTIFICATES, *(variable for variable, *_ in _HOMES if variable)}
 )
-"""The variables that say where tools lie."""
+"""Variables that name the folders of tools."""
 
 
 def tool_paths(environ: Mapping[str, str]) -> list[Path]:
-    """Existing absolute paths that the commands of this environment need to read."""
+    """Return the existing absolute paths that commands of this environment need to read."""
     home = Path(environ.get("HOME", "/nonexistent"))
     candidates = [
         *_interpreter(),
@@ -190,7 +190,7 @@ def tool_paths(environ: Mapping[str, str]) -> list[Path]:
 
 
 def homes(environ: Mapping[str, str]) -> dict[str, str]:
-    """Variables for tools that would be looked for below HOME, for a HOME that is another."""
+    """Return variables for tools below the real HOME, for commands with another HOME."""
     home = Path(environ.get("HOME", "/nonexistent"))
     found = {
         variable: str(home / default)
@@ -201,15 +201,15 @@ def homes(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def fetch_environment(folder: str) -> dict[str, str]:
-    """Variables for tools that keep what they fetch in a home that is shown read-only."""
+    """Return variables for tools whose cache is below HOME, which is shown read-only."""
     homes = {"npm_config_cache": ".npm", "CARGO_HOME": ".cargo", "GOMODCACHE": ".gomod"}
     return {variable: f"{folder}/{name}" for variable, name in homes.items()}
 
 
 def _interpreter() -> Iterable[Path]:
-    """The running interpreter and this package, which gates of ours are started from."""
-    # A virtual environment has the first, and the Python that it was made from the second (PEP
-    # 405): its standard library lies there.
+    """Yield the folders of the running interpreter and of this package."""
+    # The first belongs to a virtual environment, the second to the Python it was made from (PEP
+    # 405), which has its standard library.
     yield Path(sys.prefix)
     yield Path(sys.base_prefix)
     yield Path(os.path.realpath(sys.executable)).parent

@@ -1,4 +1,4 @@
-"""The processes a command has started: found whole and ended whole, whoever adopted them.
+"""Find and end all processes that a command has started, reparented ones included.
 
 A process group is not enough: `setsid` leaves it. So this process adopts the orphans of its
 descendants (`platform.adopt_orphans`), and each command carries a mark in its
@@ -40,26 +40,26 @@ if TYPE_CHECKING:
 
 
 MARK = "RUNNER_COMMAND"
-"""The variable that says which command a process belongs to; nested runners append theirs."""
+"""Variable that names the command of a process; nested runners append theirs."""
 
 _APART = "apart"
-"""The mark of what is nobody's leftover."""
+"""Mark of processes that count as nobody's leftover."""
 _KILLING = 5.0
-"""Seconds that processes which keep forking are hunted for."""
+"""Seconds for ending processes that keep forking."""
 _FIRST = 1
 """The system's first process."""
 _LOOK = 0.25
-"""Seconds between two looks at what is below a command, where orphans are not adopted."""
+"""Seconds between two scans of a command's descendants, if orphans are not adopted."""
 _BLUR = 200
-"""Ticks by which start times differ where they are of a clock that is set."""
+"""Ticks by which start times may differ if they come from an adjustable clock."""
 
-# What this process has running is a fact about the process, hence not passed around. The lock
-# is held while a child starts, so that no other thread sees one that is not yet written down.
+# Running children are a fact of the process, hence global. The lock is held while a child starts,
+# so that no other thread sees an unregistered one.
 _lock = threading.Lock()
 _running: dict[int, ProcessTree] = {}
 _begun: dict[Path | None, int] = {}
 _unended: set[str] = set()
-"""Marks of commands that were started, or are about to be, and are not known to have ended."""
+"""Marks of commands that are starting or running."""
 _signalled: set[int] = set()
 _wrappers: set[str] = set()
 _numbers = itertools.count(1)
@@ -68,18 +68,18 @@ _adopts = True
 
 
 def new_mark() -> str:
-    """A mark no other command on this machine carries."""
+    """Return a process mark that is unique on this machine."""
     return f"{own_prefix()}{next(_numbers)}"
 
 
 def own_prefix() -> str:
-    """What all marks of this process begin with; recorded, it lets a later run clean up."""
+    """Return the prefix of all marks of this process; a later run uses it to clean up."""
     return _prefix(os.getpid(), os.environ.get(MARK))
 
 
 @lru_cache(maxsize=1)
 def _prefix(pid: int, outer: str | None) -> str:
-    # A number is given out again, a number with its start is not: proc(5), starttime.
+    # Numbers are reused, but a number with its start time is unique: proc(5), starttime.
     own = process(pid)
     started = own.started if own else 0
     return f"{outer}/{pid}.{started}." if outer else f"{pid}.{started}."
@@ -102,13 +102,13 @@ class ProcessTree:
         self._wrapper = wrapper
         self._started = started  # the moment before it was, in clock ticks
         self.processor: float | None = None
-        """Seconds of a processor that it and what it waited for took; known once it is closed."""
+        """Processor seconds of it and of the children it waited for; known after `close`."""
         self._seen: dict[int, int] = {}
-        """What was below it, by number, each with its start; only where nothing is adopted."""
+        """Descendants by number, each with its start; only if orphans are not adopted."""
         self._looked = 0.0
 
     def survivors(self) -> list[Process]:
-        """The command's live processes that were orphaned; fetches those that died."""
+        """Return the command's live orphaned processes, and reap dead ones."""
         if not _adopts:
             return self._astray()
         with _lock:
@@ -117,7 +117,7 @@ class ProcessTree:
         return orphans + _alive(below)
 
     def members(self) -> list[Process]:
-        """All live processes of the command, parents first."""
+        """Return all live processes of the command, parents first."""
         below = _alive([self.first.pid, *descendants(self.first.pid)])
         if not _adopts:
             self._seen.update((each.pid, each.started) for each in below)
@@ -134,11 +134,11 @@ class ProcessTree:
         _signal(asked, signal.SIGTERM)
 
     def kill(self) -> None:
-        """End all, those too that fork while being ended."""
+        """Kill all processes of the tree, including those that fork meanwhile."""
         until = time.monotonic() + _KILLING
         while members := self.members():
             with suppress(ProcessLookupError, PermissionError):
-                # One call ends all of the group, those too that were forked after `members` looked
+                # One call ends the whole group, including forks after the read of `members`
                 # (kill(2)).
                 os.killpg(self.first.pid, signal.SIGKILL)
             _signal(members, signal.SIGKILL)
@@ -157,8 +157,8 @@ class ProcessTree:
         if self.first.returncode is not None:
             return
         try:
-            # Of this child alone: RUSAGE_CHILDREN of getrusage(2) adds up all commands of this
-            # process, and several run at once.
+            # Only of this child: RUSAGE_CHILDREN of getrusage(2) sums all commands of this process,
+            # and several run at once.
             _, status, used = os.wait4(self.first.pid, 0)
         except ChildProcessError:  # somebody fetched it: Popen knows what to say then
             self.first.wait()
@@ -167,13 +167,13 @@ class ProcessTree:
         self.processor = used.ru_utime + used.ru_stime
 
     def look(self) -> None:
-        """Remember what is below the first process now, where orphans come to nobody we know."""
+        """Record the current descendants, if orphans cannot be adopted on this system."""
         if not _adopts and time.monotonic() - self._looked > _LOOK:
             self._looked = time.monotonic()
             self.members()
 
     def _astray(self) -> list[Process]:
-        """The same as `survivors`, found among the children of the system's first process."""
+        """Return surviving processes found among the children of the init process."""
         since = self._started - _BLUR
         orphans = [
             each
@@ -197,7 +197,7 @@ class ProcessTree:
         mark = _mark_of(orphan.pid)
         if mark:
             return _within(mark, self.mark) or _is_leftover(mark)
-        # It wiped its environment. It is ours when no other command can have started it; where
+        # It cleared its environment. It belongs to us if no other command can have started it; if
         # several can, the last of them to end takes it.
         others = (tree for tree in _running.values() if tree is not self)
         return self._started <= orphan.started and all(
@@ -221,8 +221,8 @@ def plant(
     with _lock:
         if wrapper:
             _wrappers.add(wrapper)
-        # Before the start: ticks are coarse (10 ms as a rule), and a child that began in the same
-        # one must not count as older than its command.
+        # Before the start: ticks are coarse (usually 10 ms), and a child started in the same tick
+        # must not count as older than its command.
         started = ticks()
         _begun[within] = _begun.get(within, 0) + 1
         _unended.add(mark)
@@ -232,7 +232,7 @@ def plant(
 
 
 def count_visits(tree: Path) -> int | None:
-    """How many commands may have written to a scratch tree; None as long as one still may.
+    """Count the commands that may have written to a scratch tree; None while one still may.
 
     So it is once anything ran outside a sandbox: it may have others work for it (cron, a daemon),
     and no end of it says that they ended.
@@ -259,20 +259,20 @@ def plant_apart(
 
 @atexit.register
 def _end_unended() -> None:
-    """End what an interrupt between the start of a command and the wait for it left running."""
+    """Kill the commands left over by an interrupt between their start and the wait for them."""
     if _unended:
         end_marked(own_prefix())
 
 
 def end_marked(prefix: str) -> int:
-    """End every process whose mark begins with `prefix`: what a killed run left; how many.
+    """Kill every process whose mark starts with `prefix`, and return their number.
 
     For `prefix` see `own_prefix`. Only for a run that is known to be dead, or ends.
     """
     ended: set[int] = set()
     until = time.monotonic() + _KILLING
     while time.monotonic() < until:
-        # Looked for again until none is left: what is about to be ended may fork first.
+        # Search again until none is left: a process may fork before it is ended.
         found = _alive(pid for pid in everyone() if _mark_of(pid).startswith(prefix))
         if not found:
             break
@@ -283,17 +283,17 @@ def end_marked(prefix: str) -> int:
 
 
 def _adopt_orphans() -> None:
-    """Become the parent of orphaned descendants; where that is refused, groups must do."""
+    """Make this process the parent of orphans; if refused, process groups are used."""
     global _adopting, _adopts  # noqa: PLW0603 - set once per process, and again after a fork
-    # PR_SET_CHILD_SUBREAPER is not inherited over fork(2), prctl(2): a process that was forked has
-    # to ask for it again.
+    # PR_SET_CHILD_SUBREAPER is not inherited over fork(2), prctl(2): a forked process must set it
+    # again.
     if _adopting != os.getpid():
         _adopts = platform.adopt_orphans()
         _adopting = os.getpid()
 
 
 def _orphans() -> list[Process]:
-    """Live children of this process that no one here has started.
+    """Return the live orphans that were adopted from commands.
 
     Every command begins a session, so a child in our own session was started by other code
     of this process, which waits for it itself.
@@ -301,8 +301,8 @@ def _orphans() -> list[Process]:
     own = os.getsid(0)
     found = []
     for pid in platform.find_adopted():
-        # Only a look, never waitpid(-1): that would fetch children of other threads, whose exit
-        # codes are then lost to them.
+        # Only check, never waitpid(-1): that would reap children of other threads, which would lose
+        # their exit codes.
         child = None if pid in _running else process(pid)
         if child is None or child.session == own:
             continue
@@ -314,7 +314,7 @@ def _orphans() -> list[Process]:
 
 
 def _nobodys(dead: Process) -> bool:
-    """Whether no one else can be waiting for this dead child.
+    """Return whether this process alone has to reap the dead child.
 
     One that leads a session of its own may have been started so by other code here: unless we
     ended it, or it was a sandbox's, it is left to that code.
@@ -323,7 +323,7 @@ def _nobodys(dead: Process) -> bool:
 
 
 def _fetch(pid: int) -> None:
-    """Take a dead orphan out of the process table."""
+    """Reap a dead orphan."""
     _signalled.discard(pid)
     with suppress(ChildProcessError):
         os.waitpid(pid, os.WNOHANG)
@@ -336,15 +336,15 @@ def _alive(pids: Iterable[int]) -> list[Process]:
 
 def _signal(processes: Iterable[Process], number: signal.Signals) -> None:
     for each in processes:
-        # Noted first: another thread may look at it, dead, before this call is back.
+        # Record first: another thread may see it dead before this call returns.
         _signalled.add(each.pid)
         with suppress(ProcessLookupError, PermissionError):
             os.kill(each.pid, number)
 
 
 def _mark_of(pid: int) -> str:
-    # What it was started with, not what it set since (proc(5), environ): so a child's mark is its
-    # parent's, and only execve(2) with another environment takes it off.
+    # Its initial environment, not later changes (proc(5), environ): so a child has its parent's
+    # mark, and only execve(2) with another environment removes it.
     variables = b"\0" + environment(pid)
     _, found, rest = variables.partition(f"\0{MARK}=".encode())
     return rest.partition(b"\0")[0].decode("utf-8", "replace") if found else ""
@@ -355,6 +355,6 @@ def _within(mark: str, outer: str) -> bool:
 
 
 def _is_leftover(mark: str) -> bool:
-    """Whether the mark is of a command of this process that is no longer running."""
+    """Return whether a mark belongs to an ended command of this process."""
     running = (tree.mark for tree in _running.values())
     return mark.startswith(own_prefix()) and not any(_within(mark, each) for each in running)

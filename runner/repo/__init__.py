@@ -1,1 +1,1 @@
-"""The repository: what git knows of it, what lands in it, and scratch trees beside it."""
+"""The repository: git facts, landings, and scratch trees."""

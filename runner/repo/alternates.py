@@ -1,4 +1,4 @@
-"""Small git folders that borrow another repository's objects, laid out without a process."""
+"""Create small git folders that borrow another repository's objects, without a process."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ BY_PRODUCTS = (
     ".terraform/",
     ".DS_Store",
 )
-"""What tools leave behind; a `.gitignore` may take one back (`!target/`), a tracked file stays."""
+"""Files that tools leave; a `.gitignore` may exclude one (`!target/`), tracked files stay."""
 
 _AS_THEY_ARE = "* -text -filter -ident -working-tree-encoding"
-"""Bytes as they are: `info/attributes` is stronger than any file of the tree (gitattributes(5))."""
+"""Unconverted bytes: `info/attributes` overrides all files of the tree (gitattributes(5))."""
 _ATTRIBUTES = f"{_AS_THEY_ARE} -diff -merge\n"
 _OF_COMMANDS = f"{_AS_THEY_ARE}\n"
-"""Of the folder that commands see: hooks and tests read `git diff` as text."""
+"""Attributes of the folder for commands: hooks and tests read `git diff` as text."""
 
 _CONFIG = """\
 [core]
@@ -72,25 +72,25 @@ ALONE = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_SYSTEM": "/dev/null",
 }
-"""Variables with which git hears of no settings but those of one folder."""
+"""Variables that limit git to the settings of one folder."""
 _FOLDERS = ("objects/info", "objects/pack", "refs/heads", "info")
 _SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Lender:
-    """What a scratch tree needs to know of the repository it borrows from."""
+    """The facts about the repository that a scratch tree borrows from."""
 
     objects: Path
     object_format: str
     shallow: Path
     branch: str | None
-    """The ref HEAD names, such as `refs/heads/main`; None when detached."""
+    """Ref that HEAD names, such as `refs/heads/main`; None when detached."""
     prefix: Prefix
     ignored: bytes
-    """The person's own ignore rules."""
+    """The user's own ignore rules."""
     who: tuple[str, str] = ("runner", "runner@localhost")
-    """Name and address of commits that an agent makes in the tree; none of them leaves it."""
+    """Author of commits that an agent makes in the tree; they never leave it."""
 
     def require(self) -> None:
         """Raise RunnerError where the repository is no longer at its place."""
@@ -107,7 +107,7 @@ def lay_out(
     head: str,
     attributes: str = _ATTRIBUTES,
 ) -> None:
-    """Make, or put right, a git folder that borrows; objects and index in it stay.
+    """Create or repair a git folder that borrows objects; its own objects and index stay.
 
     `head` is the content of its HEAD.
     """
@@ -123,8 +123,8 @@ def lay_out(
     _put(f"{git}/info/exclude", exclude_lines(lender, shares))
     _put(f"{git}/objects/info/alternates", os.fsencode(lender.objects) + b"\n")
     if lender.shallow.is_file():
-        # Without the list git follows parents that are not there, and calls the repository broken
-        # (git's shallow documentation).
+        # Without the list git follows missing parents and reports a broken repository (git's
+        # shallow documentation).
         _put(f"{git}/shallow", lender.shallow.read_bytes())
     else:
         (git / "shallow").unlink(missing_ok=True)  # of a time when the repository was shallow
@@ -158,13 +158,13 @@ def lend(
     with open(index, "rb") as file:  # noqa: PTH123 - at every reset
         times = os.fstat(file.fileno())
         _write(copy := f"{inner}/index", file.read())
-    # Its time is evidence: an entry as new as the index may have changed unseen (racy git), and a
-    # newer copy would call all of them clean.
+    # Its mtime matters: an entry as new as the index may have changed undetected (racy git), and a
+    # newer copy would mark all of them clean.
     os.utime(copy, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def commit_inside(git: Git, inner: Path, lender: Lender, shares: tuple[str, ...], tree: str) -> str:
-    """A commit of a tree, in the git folder of the tree that commands see."""
+    """Create a commit of a tree in the git folder that commands see."""
     who = {"GIT_AUTHOR_NAME": "runner", "GIT_AUTHOR_EMAIL": "runner@localhost"}
     who |= {name.replace("AUTHOR", "COMMITTER"): value for name, value in who.items()}
     lay_out(inner, lender, shares, "ref: refs/heads/runner", _OF_COMMANDS)
@@ -172,14 +172,14 @@ def commit_inside(git: Git, inner: Path, lender: Lender, shares: tuple[str, ...]
 
 
 def exclude_lines(lender: Lender, shares: tuple[str, ...]) -> bytes:
-    """What a borrowing folder ignores beside the rules of its tree, as `info/exclude`."""
-    # no slash at the end: a share may be a link or a mount point as well as a folder
+    """Return the lines of `info/exclude` of a borrowing folder."""
+    # without a trailing slash: a share may be a link or a mount point as well as a folder
     bound = [f"/{_escape(share)}" for share in shares]
     return lender.ignored + b"\n" + raw("\n".join((*BY_PRODUCTS, *bound))) + b"\n"
 
 
 def _quote(value: str) -> str:
-    """A value as git-config(1) quotes it."""
+    """Quote a value as in git-config(1)."""
     plain = "".join(letter for letter in value if letter.isprintable())
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'
 

@@ -1,4 +1,4 @@
-"""Whether a file system's change times can be trusted to show that a file was written to.
+"""Check whether a file system's change times reveal every write.
 
 On most they can: nobody but the kernel sets them. In memory (tmpfs) they cannot: a page that was
 read through a shared mapping is writable from then on, and what is written there moves no time at
@@ -23,15 +23,15 @@ else:
     mmap = lazy_module("mmap")
 
 TICK = 0.02
-"""Seconds in which a file's change may leave its times as they were: a coarse clock's step."""
+"""Seconds within which a change may leave a file's times unchanged: a coarse clock's step."""
 _STEP = 0.002
 _PAGE = 4096
 _known: dict[int, bool] = {}
-"""What was tried, by the number of the device; two threads come to the same."""
+"""Results by device number; two threads get the same result."""
 
 
 def tells_changes(folder: Path) -> bool:
-    """Whether every change of a file below a folder, of one device, moves its change time.
+    """Return whether every change of a file below a folder updates its change time.
 
     Tried once for each device, with a file of its own in the folder: a few milliseconds. Where
     that cannot be written it is not known, and so not trusted.
@@ -52,7 +52,7 @@ def _try_out(folder: Path) -> bool:
         os.write(number, b"\0" * _PAGE)
         made = os.fstat(number).st_ctime_ns
         with closing(mmap.mmap(number, _PAGE)) as page:
-            # A first write that follows a read is the one that goes unseen.
+            # The first write after a read is the one that may be missed.
             page[0]
             page[0] = 1
             if os.fstat(number).st_ctime_ns != made:

@@ -1,4 +1,4 @@
-"""A clone of our own of somebody's repository, on a branch of its own, by their own login."""
+"""Clone a repository to a folder and branch of the runner's own, with the person's login."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 
 ORIGIN = "origin"
-"""What a clone calls where it came from."""
+"""Name of a clone's remote."""
 _SECONDS = 1800.0
 _APART = "new-"
 _SWITCHING = "runner-switching"
-"""In git's folder, while a branch is checked out for the first time: to which commit."""
+"""File in git's folder during the first checkout of a branch: its commit."""
 _LOCKS = ("index.lock", "HEAD.lock")
 BEGAN = "refs/runner/began"
-"""Where the branch was as it was switched to, if everything there was the base's."""
+"""Branch position at the switch, if everything there belonged to the base."""
 
 
 def make_clone(source: Repository, remote: str, base: str, place: Path) -> None:
-    """Clone the branch `base` of a remote of `source` into `place`, whole or not at all.
+    """Clone the branch `base` of a remote of `source` into `place` atomically.
 
     Who commits there is who commits in `source`. Raises RunnerError with what git says.
     """
@@ -52,8 +52,8 @@ def make_clone(source: Repository, remote: str, base: str, place: Path) -> None:
         variables = _tell(source, Path(box), os.environ)
         git = OwnGit(place.parent, variables)
         answer = git.ask(
-            # No template, which may bring hooks (git-init(1)), and no submodules, whose addresses
-            # are the content's word (gitmodules(5)).
+            # No template, which may contain hooks (git-init(1)), and no submodules, whose addresses
+            # come from the content (gitmodules(5)).
             *("-c", "core.hooksPath=/dev/null", "clone", "--quiet", "--template="),
             *("--no-recurse-submodules", "--upload-pack=git-upload-pack", "--origin", ORIGIN),
             *("--config", f"user.name={who.name}", "--config", f"user.email={who.email}"),
@@ -67,15 +67,15 @@ def make_clone(source: Repository, remote: str, base: str, place: Path) -> None:
             hint=f"check the address and your login: git ls-remote {remote}",
         )
     effects.step("replace", place)
-    # In one step: who is killed before it leaves a folder by another name, which the next clone
-    # takes away.
+    # In one step: a process killed before it leaves a folder with another name, which the next
+    # clone removes.
     new.rename(place)
 
 
 def switch_branch(
     repository: Repository, branch: str, base: str, environ: Mapping[str, str]
 ) -> None:
-    """Be on a branch of the remote, which is made on the tip of `base` where it is not there.
+    """Switch to a branch of the remote, which is created at the tip of `base` if missing.
 
     A branch that is checked out already stays as it is. Where a kill cut this off, what it left is
     made whole first: nobody has worked in the clone before. Raises RunnerError, exit 6 where the
@@ -103,7 +103,7 @@ def switch_branch(
             repository.git.run("update-ref", BEGAN, tip)
         checkout = (*quiet, "checkout", "--quiet", "--no-track")
         if note.exists():
-            # It writes the files first and HEAD last, so what is in its way may be its own.
+            # It writes the files first and HEAD last, so conflicting files may be its own.
             for left in (*_LOCKS, f"{ref}.lock"):
                 effects.unlink(repository.folders.git / left)
             for to in (note.read_text("ascii"), tip):
@@ -115,7 +115,7 @@ def switch_branch(
 
 
 def make_refusal(what: str, output: str) -> RunnerError:
-    """The error for what the remote does not take, with its own words."""
+    """Return the error for a push that the remote rejected, with the remote's output."""
     return RunnerError(
         f"{ORIGIN} rejected {what}",
         detail=output,
@@ -150,7 +150,7 @@ def take_branch_back(repository: Repository, branch: str, environ: Mapping[str, 
 
 
 def catch_up(repository: Repository, branch: str, environ: Mapping[str, str]) -> bool:
-    """Have the branch that is checked out as far as the remote's, where that is ahead.
+    """Fast-forward the checked-out branch to the remote's; False if that is not possible.
 
     False where it cannot go forward as it is here. Raises RemoteAwayError.
     """
@@ -169,7 +169,7 @@ def catch_up(repository: Repository, branch: str, environ: Mapping[str, str]) ->
 
 
 def _tell(repository: Repository, box: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """The person's own configuration and login, and nothing of the repository's."""
+    """Return variables for git with the user's configuration and login only."""
     _, variables = lay_apart(repository, box, environ)
     return {**variables, "GIT_TERMINAL_PROMPT": "0"}
 
@@ -177,7 +177,7 @@ def _tell(repository: Repository, box: Path, environ: Mapping[str, str]) -> dict
 _MIRROR = ".git"
 _PAUSE = 0.2
 _ROOM = 1 << 20
-"""Bytes that a disk has to take before anything is cloned to it."""
+"""Free bytes required before cloning to a disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class CloneCache:
 
     folder: Path
     most: float
-    """Bytes of all of them."""
+    """Maximum bytes of all of them."""
 
     def clone(
         self,
@@ -197,7 +197,7 @@ class CloneCache:
         environ: Mapping[str, str],
         stopped: Callable[[], bool] | None = None,
     ) -> None:
-        """Clone `base` into `place`, whole or not at all. Raises RunnerError with what git says.
+        """Clone `base` into `place` atomically. Raises RunnerError with git's message.
 
         Raises StoppedError soon after `stopped` says so.
         """
@@ -217,24 +217,23 @@ class CloneCache:
             except RunnerError:  # it answers, so it may be the copy
                 shutil.rmtree(mirror, ignore_errors=True)
                 copy()
-            # The time of its last use, by which `trim` chooses.
+            # Time of its last use, by which `trim` chooses.
             os.utime(mirror)
         self.trim()
 
     def place_of(self, address: str) -> Path:
-        """Where the copy of an address is, or will be."""
+        """Return the path of the mirror of an address, which need not exist."""
         digest = hashlib.sha256(address.encode("utf-8", "surrogateescape")).hexdigest()
         return self.folder / f"{digest[:32]}{_MIRROR}"
 
     def trim(self) -> None:
-        """Take away what was not used for longest, until the rest fits; not what is in use."""
+        """Remove the least recently used mirrors until the rest fits, except those in use."""
         found = sorted(self.folder.glob(f"*{_MIRROR}"), key=find_last_use)
         sizes = {one: measure_folder(one) for one in found}
         for one in found[:-1]:  # the newest one stays, however large
             if sum(sizes.values()) <= self.most:
                 break
-            # One that is in use is newer than its time says: who clones from it sets that at the
-            # end.
+            # One in use is newer than its time: a cloning process updates that at the end.
             with suppress(BlockingIOError), _lock(one):
                 shutil.rmtree(one, ignore_errors=True)
                 del sizes[one]
@@ -242,7 +241,7 @@ class CloneCache:
 
 @contextmanager
 def _wait_for(mirror: Path, stopped: Callable[[], bool] | None) -> Iterator[None]:
-    """Have a copy once nobody else has it. Raises StoppedError."""
+    """Wait for the lock of a mirror and hold it. Raises StoppedError."""
     with ExitStack() as held:
         while True:
             with suppress(BlockingIOError):
@@ -256,9 +255,9 @@ def _wait_for(mirror: Path, stopped: Callable[[], bool] | None) -> Iterator[None
 
 @contextmanager
 def _lock(mirror: Path) -> Iterator[None]:
-    """One process at a time has a copy. Raises BlockingIOError."""
-    # Beside the copy and never taken away: a lock in the folder would go with it, and two could
-    # hold two files of one name.
+    """Hold the lock of a mirror. Raises BlockingIOError if another process has it."""
+    # Next to the copy and never deleted: a lock in the folder would be deleted with it, and two
+    # processes could hold two files of one name.
     with effects.try_lock(mirror.with_suffix(".lock")) as is_ours:
         if not is_ours:
             raise BlockingIOError
@@ -274,7 +273,7 @@ def find_last_use(folder: Path) -> float:
 
 
 def find_lack(*folders: Path, is_written: bool = False) -> OSError | None:
-    """Why the disk of one of these folders takes nothing more; None where it does.
+    """Return the error of a disk that is full or not writable, or None.
 
     With `is_written` that is tried: git says in many words that it could not, and not always why.
     """
@@ -293,7 +292,7 @@ def find_lack(*folders: Path, is_written: bool = False) -> OSError | None:
 
 
 def measure_folder(folder: Path) -> int:
-    """Bytes of all files in it; what goes away meanwhile has none."""
+    """Return the total size of a folder's files in bytes; vanished files count as 0."""
     total = 0
     for at, _, names in walk(str(folder)):
         for name in names:

@@ -1,4 +1,4 @@
-"""Commits made beside the work tree, and the one compare-and-swap that lands them.
+"""Create commits outside of the work tree, and land them with one compare-and-swap.
 
 Which bytes a commit's evidence is about: a digest of its files and of what it says of them.
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _WHY = "runner: land"
 _MANY = 64
-"""Files from which on all are written by one process, which syncs them together."""
+"""From this number on, one process writes all files and syncs them together."""
 SIGNED_OFF = "Signed-off-by"
 _BLANK = "\n"
 _LINE = regex(rf"^{FILES}: .*\n?", re.MULTILINE)
@@ -57,7 +57,7 @@ def commit_tree(
     sign: bool = True,
     names_files: bool = False,
 ) -> Commit:
-    """Make a commit of `parent` plus changes, durably; no branch, index or file is touched.
+    """Commit `parent` plus changes durably, without touching any branch, index or file.
 
     Costs as much as the changed paths are deep, whatever the repository's size. Signed, and signed
     off, as git's configuration says. With `names_files` the trailers that the message ends in say
@@ -75,7 +75,7 @@ def commit_tree(
 
 
 def sign_off(repo: Repository, message: str) -> str:
-    """The message with the person's `Signed-off-by`, where setting or git's configuration wants it.
+    """Return the message with `Signed-off-by` if the setting or git's configuration asks so.
 
     The setting outranks `format.signoff`.
     """
@@ -95,7 +95,7 @@ def sign_off(repo: Repository, message: str) -> str:
 def _make_commit(
     repo: Repository, parent: str | None, changes: Sequence[WrittenChange], message: str
 ) -> Commit:
-    """The commit, object by object."""
+    """Create a commit by writing its objects one by one."""
     write = repo.write_object
     files = {
         repo.prefix.whole(change.path): None
@@ -113,7 +113,7 @@ def _make_commit(
 def _import_commit(
     repo: Repository, parent: str | None, changes: Sequence[WrittenChange], message: str
 ) -> Commit:
-    """The same by one process: a disk syncs a pack in the time that it takes for one object."""
+    """Create a commit with git fast-import, whose single pack needs only one disk sync."""
     stream = b"".join(_stream(repo, parent, changes, message))
     git = repo.git.with_settings(DURABLE, ("fastimport.unpackLimit", "1"))
     out = git.run("fast-import", "--quiet", "--done", "--date-format=raw", stdin=stream)
@@ -132,12 +132,12 @@ def swap_branch(repo: Repository, head: Head, old: str | None, new: str, why: st
     update = f"start\nupdate {head.ref} {new} {old or repo.zeros()}\nprepare\n"
 
     def stands() -> bool:
-        # Looked at while git holds the locks of the branch and of HEAD, whose log it writes, too:
-        # it compares what the branch is on, and says nothing of HEAD being on another branch.
+        # Checked while git locks the branch and HEAD, whose log it also writes: git compares the
+        # branch's commit, but does not report that HEAD is on another branch.
         now = (read_head if head.beneath else find_head)(repo.folders.top)
         return (now.ref, now.detached, now.commit) == (head.ref, head.detached, old)
 
-    # another process may hold the ref's lock for an instant: the caller looks again and decides
+    # another process may briefly lock the ref: the caller checks again and decides
     return git.transact(*words, update=raw(update), decide=stands)
 
 
@@ -149,7 +149,7 @@ def _reflog(repo: Repository) -> tuple[tuple[str, str], ...]:
 def _stream(
     repo: Repository, parent: str | None, changes: Sequence[WrittenChange], message: str
 ) -> Iterator[bytes]:
-    """What git-fast-import(1) reads: one commit, its names printed, its ref taken away again."""
+    """Yield the input of git-fast-import(1): one commit, its name printed, its ref removed."""
     ref = f"refs/runner/commit-{effects.new_id()}".encode()
     who, text = _who(repo), message.encode("utf-8", "replace")
     yield b"commit %b\nmark :1\nauthor %b\ncommitter %b\n" % (ref, who, who)
@@ -163,14 +163,14 @@ def _stream(
         else:
             yield b"M %o inline %b\ndata %d\n" % (change.mode, path, len(change.content))
             yield change.content + b"\n"
-    # The ref is only lent to fast-import, which commits to nothing else: a reset to zeros takes it
-    # away in the same stream, so a crash leaves no name behind.
+    # fast-import only needs the ref temporarily, since it commits to nothing else: a reset to zeros
+    # removes it in the same stream, so a crash leaves no ref behind.
     yield b'\nget-mark :1\nls :1 ""\nreset %b\nfrom %b\n\ndone\n' % (ref, repo.zeros().encode())
 
 
 def _deletions_first(changes: Iterable[WrittenChange]) -> list[WrittenChange]:
-    # A file may become a folder: put before the deletion of the file, `a/b` would be taken away
-    # with `a` (git-fast-import(1), filedelete and filemodify).
+    # A file may become a folder: before the deletion of the file, `a/b` would be deleted with `a`
+    # (git-fast-import(1), filedelete and filemodify).
     return sorted(changes, key=lambda change: (change.content is not None, change.path))
 
 
@@ -181,7 +181,7 @@ def _who(repo: Repository) -> bytes:
 
 
 def _sign(repo: Repository, made: Commit, message: str, signing: Signing) -> str:
-    """The same commit with a signature. Raises RunnerError."""
+    """Create the commit again with a signature. Raises RunnerError."""
     who = repo.identity()
     git = repo.git.with_settings(DURABLE, *signing.settings()).with_settings(
         GIT_AUTHOR_NAME=who.name,
@@ -192,7 +192,7 @@ def _sign(repo: Repository, made: Commit, message: str, signing: Signing) -> str
     onto = ("-p", made.parent) if made.parent else ()
     words = ("commit-tree", "-S", *onto, made.tree)
     seconds = repo.sign_seconds
-    # Made once more by git, since a signature is over the commit's own bytes and stands within them
+    # Made again by git, since a signature covers the commit's own bytes and is stored in them
     # (gitformat-signature(5)).
     try:
         answer = git.ask(*words, stdin=message.encode(), seconds=seconds)
@@ -215,7 +215,7 @@ def _sign(repo: Repository, made: Commit, message: str, signing: Signing) -> str
 def with_digest(
     repository: Repository, parent: str | None, changes: Sequence[WrittenChange], message: str
 ) -> str:
-    """A message that ends in trailers, with the digest of what `changes` make of `parent`."""
+    """Return a message whose trailers include a digest of the changed files."""
     objects = repository.objects()
     files: dict[str, tuple[int, str]] = {}
     for change in changes:
@@ -243,18 +243,18 @@ def is_about(
 
 
 def says_files(trailers: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a commit names its bytes at all: those of the first versions did not."""
+    """Return whether a commit has a digest of its files; those of old versions have none."""
     return FILES in trailers
 
 
 def _as_kept(message: str) -> str:
-    """A message as it is read back: what is no UTF-8 is replaced when it is written."""
+    """Return a message as git stores it, with invalid UTF-8 replaced."""
     return message.encode("utf-8", "replace").decode("utf-8", "replace")
 
 
 def _digest(files: Mapping[str, tuple[int, str]], trailers: Mapping[str, Sequence[str]]) -> str:
     digest = hashlib.sha256()
-    # Ended by NUL, which no path holds: two lists of files never read the same.
+    # NUL-terminated, since no path contains it: two lists of files never look the same.
     for path, (mode, sha) in sorted(files.items()):
         digest.update(f"{mode:o} {sha or '-'} {path}\0".encode("utf-8", "surrogateescape"))
     for name in STATEMENTS:

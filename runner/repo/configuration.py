@@ -1,4 +1,4 @@
-"""Git configuration values with their scope: the person or the repository."""
+"""Read git configuration values with their scope: the person or the repository."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runner.repo.git import Git
 
 OWN = ("system", "global")
-"""Scopes that are the person's; `local`, `worktree` come with the repository."""
+"""Scopes of the user; `local`, `worktree` come with the repository."""
 _SIGNERS = {"openpgp": "gpg", "x509": "gpgsm", "ssh": "ssh-keygen"}
 
 
@@ -29,7 +29,7 @@ class ConfigEntry:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who commits. `invented`: neither environment nor configuration names anyone."""
+    """The committer. `invented`: neither environment nor configuration names anyone."""
 
     name: str
     email: str
@@ -38,17 +38,17 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Signing:
-    """How commits are signed; the programs are the person's own, never the repository's."""
+    """The signing of commits; the programs are the person's own, never the repository's."""
 
     format: str
     program: str
     key: str
     key_command: str = ""
-    """What names a key of ssh's agent where none is set."""
+    """Command that names a key of ssh's agent if none is set."""
 
     def settings(self) -> safe_config.Settings:
-        """Settings under which `git commit-tree -S` signs."""
-        # The older name of OpenPGP's program has to say the same: git takes what it reads last.
+        """Return the settings with which `git commit-tree -S` signs."""
+        # The older name of OpenPGP's program must match: git uses the last one read.
         kinds = [f"gpg.{self.format}.program"]
         kinds += ["gpg.program"] if self.format == "openpgp" else []
         pairs = (("gpg.format", self.format), *((kind, self.program) for kind in kinds))
@@ -63,7 +63,7 @@ class Configuration:
     entries: tuple[ConfigEntry, ...]
 
     def value(self, key: str, *, own: bool = False) -> str | None:
-        """The value that counts: the last one; `own` asks the person's files alone."""
+        """Return the last value of a key, or None; `own` reads only the user's files."""
         wanted = key.lower()
         for entry in reversed(self.entries):
             if entry.key == wanted and (not own or entry.scope in OWN):
@@ -71,11 +71,11 @@ class Configuration:
         return None
 
     def is_true(self, key: str, *, own: bool = False) -> bool:
-        """Whether a switch is on."""
+        """Return whether a boolean setting is true."""
         return (self.value(key, own=own) or "").lower() in {"true", "yes", "on", "1"}
 
     def silence(self) -> safe_config.Settings:
-        """Settings that empty the programs which the repository itself configured.
+        """Return settings that disable the programs which the repository itself configures.
 
         A program that only the person's own files name (git-lfs, say) stays: it is theirs.
         """
@@ -88,7 +88,7 @@ class Configuration:
         return any(key.startswith(("include.", "includeif.")) for key in own)
 
     def load_signing(self) -> Signing | None:
-        """How to sign, where git would sign a commit here; the repository names no program."""
+        """Return how git signs commits here, by the person's programs only, or None."""
         if not self.is_true("commit.gpgsign"):
             return None
         kind = (self.value("gpg.format") or "openpgp").lower()
@@ -103,7 +103,7 @@ class Configuration:
         )
 
     def identity(self) -> Identity:
-        """Who commits: environment, then configuration, then login and host."""
+        """Return the committer: from the environment, then configuration, then login and host."""
         name = _environment("NAME") or self.value("user.name") or ""
         email = _environment("EMAIL") or self.value("user.email") or os.environ.get("EMAIL", "")
         if name and email:
@@ -116,16 +116,15 @@ class Configuration:
 
 def read_configuration(git: Git) -> Configuration:
     """Ask git for its configuration; this runs nothing."""
-    # With scopes, since the same key is a person's wish in their own file and a stranger's in the
-    # clone's.
+    # With scopes: a key in the user's own file is their choice, in the clone's it is untrusted.
     fields = text(git.run("config", "--list", "--show-scope", "-z")).split("\0")
     pairs = zip(fields[::2], fields[1::2], strict=False)
     return Configuration(tuple(_parse_entry(scope, entry) for scope, entry in pairs))
 
 
 def _parse_entry(scope: str, entry: str) -> ConfigEntry:
-    # In -z form the key ends with a newline, and there is none where the key has no value
-    # (git-config(1)), which means true.
+    # In -z form the key ends with a newline, which is missing for a key without a value
+    # (git-config(1)); that means true.
     key, given, value = entry.partition("\n")
     return ConfigEntry(scope, key, value if given else "true")
 
@@ -142,5 +141,5 @@ def _login() -> str:
 
 
 def _one_line(name: str) -> str:
-    """A name as a commit may hold it: git strips these characters itself (ident.c)."""
+    """Return a name without characters that git strips from commits (ident.c)."""
     return " ".join(name.translate({ord(mark): " " for mark in "<>\n\0"}).split())

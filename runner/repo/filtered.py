@@ -1,4 +1,4 @@
-"""Files that git filters, as it does those of Git LFS: plumbing stores their bytes as they are."""
+"""Detect files with git filters, such as Git LFS: plumbing stores them unfiltered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF_ALL = Path("/etc/gitattributes")
 
 
 def find_filtered(repository: Repository, paths: Sequence[str]) -> tuple[str, ...]:
-    """Those of these paths that go through a filter; no git is asked where nothing names one."""
+    """Return the paths with a git filter; skip git if no attributes file exists."""
     if not any(map(os.path.lexists, _find_places(repository, paths))):
         return ()
     found = repository.attributes(paths, ("filter",))
@@ -26,7 +26,7 @@ def find_filtered(repository: Repository, paths: Sequence[str]) -> tuple[str, ..
 
 
 def _find_places(repository: Repository, paths: Sequence[str]) -> Iterator[Path]:
-    """Where git looks for attributes of these paths (gitattributes(5), DESCRIPTION)."""
+    """Yield the attribute files that git reads for these paths (gitattributes(5))."""
     folders, named = repository.folders, repository.configuration().value("core.attributesfile")
     own = f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/attributes"
     yield from (folders.common / "info/attributes", expand_home(named or own), _OF_ALL)

@@ -1,4 +1,4 @@
-"""The one door to GitPython: git as a process that runs nothing else.
+"""Run git in a safe way; the only module that imports GitPython.
 
 Errors of the disk, separated from those of the input.
 """
@@ -32,12 +32,12 @@ else:
     platform = lazy_module("runner.process.platform")
 
 _PIPE = -1
-"""`subprocess.PIPE`, without importing what only `process/` may import."""
+"""`subprocess.PIPE`, without importing a module reserved for `process/`."""
 SECONDS = 600.0
 _LOOK = 0.2
-"""Seconds between two looks whether somebody still waits."""
+"""Seconds between two checks whether the result is still needed."""
 _PATIENCE = 5.0
-"""Seconds an interrupted git may go on: one that is killed leaves its locks behind."""
+"""Seconds for an interrupted git to end: a killed one leaves its locks behind."""
 
 _LOADING = Lock()
 
@@ -61,7 +61,7 @@ class RunningProcess(Protocol):
         """Write the input, read both outputs to their end."""
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process at once."""
 
 
 class GitError(RunnerError):
@@ -88,12 +88,12 @@ class StoppedError(RunnerError):
 
 
 class UnusualError(Exception):
-    """What there is only git itself reads or changes rightly."""
+    """The repository has a feature that only git itself handles correctly."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitResult:
-    """What one git process gave back."""
+    """The result of one git process."""
 
     exit: int
     out: bytes
@@ -102,18 +102,18 @@ class GitResult:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """How git is called in one place. Holds nothing: any thread may use it."""
+    """The way to call git in one place. Has no state: any thread may use it."""
 
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     settings: safe_config.Settings = ()
     alone: bool = False
-    """Whether the person's own environment and configuration stay out of it."""
+    """Whether to ignore the user's environment and configuration."""
     stopped: Callable[[], bool] | None = None
-    """Whether what is waited for is wanted no more; asked a few times a second."""
+    """Whether the result is no longer needed; called a few times a second."""
 
     def with_settings(self, *settings: tuple[str, str], **environment: str) -> Git:
-        """The same with more settings and variables."""
+        """Return a git with additional settings and variables."""
         return replace(
             self,
             settings=self.settings + settings,
@@ -121,18 +121,18 @@ class Git:
         )
 
     def run(self, *words: str, stdin: bytes = b"", seconds: float = SECONDS) -> bytes:
-        """Standard output of one git command; raises GitError."""
+        """Run a git command and return its standard output. Raises GitError."""
         answer = self.ask(*words, stdin=stdin, seconds=seconds)
         if answer.exit:
             raise GitError(words[0], answer.stderr, answer.exit, self.folder)
         return answer.out
 
     def line(self, *words: str) -> str:
-        """The one line that a git command answers, without its end; raises GitError."""
+        """Run git and return its only output line. Raises GitError."""
         return text(self.run(*words)).removesuffix("\n")
 
     def ask(self, *words: str, stdin: bytes = b"", seconds: float = SECONDS) -> GitResult:
-        """What one git command answers, whatever its exit code."""
+        """Run a git command and return its result, whatever its exit code."""
         process = self.start(*words)
         try:
             outputs = _communicate(process, seconds, stdin, self.stopped)
@@ -149,7 +149,7 @@ class Git:
         return GitResult(process.returncode, out, stderr.decode(errors="replace"))
 
     def transact(self, *words: str, update: bytes, decide: Callable[[], bool]) -> bool:
-        """Have git prepare an update of refs, and commit it if `decide` says so under its locks.
+        """Prepare an update of refs, and commit it if `decide` returns true under the locks.
 
         `words` are git-update-ref(1) with --stdin; where this process dies it gives the locks back.
         """
@@ -172,11 +172,11 @@ class Git:
         return commits and process.returncode == 0
 
     def start(self, *words: str) -> RunningProcess:
-        """A git process with open pipes, in a group of its own: Ctrl-C does not reach it."""
+        """Start git with open pipes in its own process group, so Ctrl-C does not reach it."""
         env = self._variables()
         stripped = [option for name in safe_config.find_unwanted(env) for option in ("-u", name)]
-        # GitPython adds to the environment that we were started in and takes nothing away: what a
-        # hook had set for its own git (githooks(5)) goes by env(1).
+        # GitPython adds to our own start environment and removes nothing: env(1) removes what a
+        # hook had set for its own git (githooks(5)).
         before = ["env", *stripped] if stripped else []
         stranger = _stranger()
         argv = [*before, "git", "-C", str(self.folder), *words]
@@ -221,7 +221,7 @@ class BatchProcess:
         raise error
 
     def close(self) -> None:
-        """End the process; it is started again when it is needed."""
+        """Stop the process; it is restarted when needed."""
         with self._lock:
             self._end()
 
@@ -234,11 +234,11 @@ class BatchProcess:
         return read(process.stdout)
 
     def _end(self) -> Exception:
-        """End the process: it holds no lock between two questions. Return what it met."""
+        """Stop the process, which holds no lock between two requests, and return its error."""
         process, self._process = self._process, None
         if process is None:
             return GitError(self._words[0], "", 128)
-        # At the end of its input it ends by itself, and takes away a lock that it holds.
+        # At the end of its input it exits by itself and removes its lock.
         outputs = _outputs(process, _PATIENCE)
         if outputs is None:
             process.kill()
@@ -264,11 +264,11 @@ class ObjectReader:
         self._helper = BatchProcess(git, "cat-file", "--batch")
 
     def read(self, name: str) -> tuple[str, bytes] | None:
-        """Kind and content of an object by its name, or None; the name holds no newline."""
+        """Return kind and content of an object, or None; the name must not contain a newline."""
         return self._helper.ask(raw(name) + b"\n", _read_object)
 
     def read_anew(self, name: str) -> tuple[str, bytes] | None:
-        """The same by a process that knows no more than what is there now.
+        """Read an object in a new process, which does not use outdated packs.
 
         One that was started before may still know the packs of a repository that was here.
         """
@@ -276,7 +276,7 @@ class ObjectReader:
         return self.read(name)
 
     def close(self) -> None:
-        """End the process."""
+        """Stop the process."""
         self._helper.close()
 
 
@@ -285,8 +285,8 @@ def _read_object(answer: IO[bytes]) -> tuple[str, bytes] | None:
     words = head.split()
     if len(words) != 3 or not words[2].isdigit() or head.endswith(b" missing"):  # noqa: PLR2004 - `<oid> <type> <size>`
         return None
-    # A line end follows the content, whatever that ends in (git-cat-file(1), BATCH OUTPUT).
-    # That is read by itself: to cut it off would copy a blob of megabytes.
+    # A line end follows the content in any case (git-cat-file(1), BATCH OUTPUT). Read it
+    # separately: cutting it off would copy a blob of megabytes.
     content = answer.read(int(words[2]))
     if len(content) != int(words[2]) or not answer.read(1):
         raise EOFError
@@ -294,7 +294,7 @@ def _read_object(answer: IO[bytes]) -> tuple[str, bytes] | None:
 
 
 def _outputs(process: RunningProcess, seconds: float, stdin: bytes | None = None) -> Outputs | None:
-    """Both outputs to their end, or None when that did not come in time."""
+    """Return both outputs of a process, or None at the timeout."""
     try:
         return process.communicate(stdin, timeout=seconds)
     except BaseException as error:
@@ -307,7 +307,7 @@ def _outputs(process: RunningProcess, seconds: float, stdin: bytes | None = None
 def _communicate(
     process: RunningProcess, seconds: float, stdin: bytes, stopped: Callable[[], bool] | None
 ) -> Outputs | None:
-    """The same, given up as soon as nobody wants it. Raises StoppedError."""
+    """Return the process's output, or None at the timeout. Raises StoppedError if stopped."""
     if stopped is None:
         return _outputs(process, seconds, stdin)
     until = effects.monotonic() + seconds
@@ -322,7 +322,7 @@ def _communicate(
 
 
 def _end(process: RunningProcess, patience: float) -> None:
-    """Let it finish, then ask it to stop (git takes its locks away), then end its session.
+    """Wait for a process, then terminate it, which releases git's locks, then kill its session.
 
     Its children go with it, those in sessions of their own, too: a signing program may start some.
     """
@@ -330,7 +330,7 @@ def _end(process: RunningProcess, patience: float) -> None:
     for seconds, mark in ((patience, signal.SIGTERM), (_PATIENCE, signal.SIGKILL)):
         if _outputs(process, seconds) is not None:
             return
-        # Before the first signal: a child whose parent is gone is no descendant any more.
+        # Before the first signal: a child without its parent is no longer a descendant.
         children |= {pid: platform.process(pid) for pid in platform.descendants(process.pid)}
         with suppress(ProcessLookupError):
             os.killpg(process.pid, mark)
@@ -343,17 +343,17 @@ def _end(process: RunningProcess, patience: float) -> None:
 
 
 def text(path: bytes) -> str:
-    """Bytes of git as text that can be turned back, whatever they are."""
+    """Decode bytes from git reversibly."""
     return path.decode("utf-8", "surrogateescape")
 
 
 def raw(path: str) -> bytes:
-    """Text as the bytes that git knows."""
+    """Encode text into the bytes that git uses."""
     return path.encode("utf-8", "surrogateescape")
 
 
 def quote_path(path: str) -> bytes:
-    """A path as git quotes it in C style, so that any byte may stand in it."""
+    """Quote a path in git's C style."""
     plain = raw(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return b'"' + plain + b'"'
 
@@ -361,7 +361,7 @@ def quote_path(path: str) -> bytes:
 def _wrap_process(
     stranger: Stranger, argv: list[str], variables: Mapping[str, str], *, again: bool = True
 ) -> Any:
-    """A started git, as GitPython wraps it. Raises OSError where the system starts nothing."""
+    """Start git through GitPython. Raises OSError if the system cannot start it."""
     from git.exc import GitCommandNotFound
 
     try:
@@ -380,7 +380,7 @@ def _wrap_process(
 
 def _stranger() -> Stranger:
     try:
-        # Two threads that import it at once: the second would find the package named and not
+        # If two threads import it at once, the second would find the package registered but not
         # loaded.
         with _LOADING:
             _name_packages()
@@ -391,7 +391,7 @@ def _stranger() -> Stranger:
 
 
 def _name_packages() -> None:
-    """Have `git.cmd` be imported alone.
+    """Import `git.cmd` without the rest of GitPython, which would run `git version` twice.
 
     GitPython's own start asks `git version` twice, gitdb's loads what reads packs.
     """
@@ -415,6 +415,6 @@ _OF_THE_DISK = (
 
 
 def disk_error(stderr: str, place: Path) -> OSError | None:
-    """What git met that is the disk's fault and not that of what it was given; None for else."""
+    """Return the error of the disk that git's message reports; None for any other error."""
     met = ((words, code) for words, code in _OF_THE_DISK if words in stderr)
     return next((OSError(code, words, str(place)) for words, code in met), None)

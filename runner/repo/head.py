@@ -1,4 +1,4 @@
-"""Where HEAD is and which folder is the project, read from files alone: no process, no import."""
+"""Read HEAD and the project's folder from files alone: no process, no import."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 PLANS = ("TASK-GRAPH.md", "artifacts/build/TASK-GRAPH.md")
 OWNERSHIP_MAP = "FILE_OWNERSHIP_MAP.md"
 WAITING_TIP = "refs/worktree/runner/manual/tip"
-"""The last landing that nobody has committed yet, in this work tree (git-worktree(1), REFS)."""
+"""Last uncommitted landing in this work tree (git-worktree(1), REFS)."""
 WAITING_BASE = "refs/worktree/runner/manual/base"
-"""The commit that those landings stand on: they count while it is the one checked out."""
+"""Commit below those landings: they count while it is checked out."""
 UNPUBLISHED = "unpublished/"
-"""Before the name of a branch that is built here, and published at the end."""
+"""Prefix of a branch that is built here and published at the end."""
 _DEPTH = 5
-"""How many symbolic refs git follows (refs.c, SYMREF_MAXDEPTH)."""
+"""Maximum symbolic refs that git follows (refs.c, SYMREF_MAXDEPTH)."""
 _LEVELS = 3
-"""How far below a folder plans are looked for, to name them in a hint."""
+"""Folder levels searched for plans to name in a hint."""
 _LOOKED = 200
-"""How many folders of a level are looked into for that."""
+"""Maximum folders of a level searched for that."""
 _TOLD = 3
 _CHUNK = 1 << 16
 _OBJECT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -53,27 +53,27 @@ class Folders:
 
     @property
     def objects(self) -> Path:
-        """Where the repository keeps its objects."""
+        """Path of the repository's objects."""
         return self.common / "objects"
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What HEAD says: a branch with or without a commit yet, or a commit alone.
+    """The content of HEAD: a branch, perhaps without a commit, or a commit alone.
 
     Where landings wait for a person to commit them (`git.commit = "manual"`), `commit` is the last
     of these: everything is built, looked at and proven as if it stood on the branch already.
     """
 
     branch: str | None
-    """`main`; a symbolic HEAD outside `refs/heads/` is named whole; None when detached."""
+    """`main`; a symbolic HEAD outside `refs/heads/` with its full name; None when detached."""
     commit: str | None
-    """None before the first commit."""
+    """Commit; None before the first one."""
     detached: bool
     git_dir: Path
     common_dir: Path
     beneath: str | None = None
-    """The commit that is checked out, where landings wait above it; else None."""
+    """Checked-out commit, if uncommitted landings are above it; else None."""
 
     @property
     def ref(self) -> str:
@@ -89,12 +89,12 @@ class Head:
 
     @property
     def shown(self) -> str:
-        """How a person calls it."""
+        """Name of HEAD for display."""
         return self.branch or f"detached head {(self.commit or '')[:12]}"
 
 
 def find_project(start: Path) -> Path:
-    """The nearest folder upwards that holds TASK-GRAPH.md, within the git work tree.
+    """Return the nearest parent folder with a plan in the work tree. Raises RunnerError.
 
     Raises RunnerError when there is no git repository or no plan.
     """
@@ -116,7 +116,7 @@ def find_project(start: Path) -> Path:
 
 
 def _find_below(top: Path) -> list[str]:
-    """The nearest folders that have a plan of their own, as in a repository of several packages.
+    """Return the nearest subfolders that have a plan, for a hint.
 
     Not far, and not in many folders: it is a hint alone.
     """
@@ -141,7 +141,7 @@ def _may_hold(folder: Path) -> bool:
 
 
 def find_git(start: Path) -> Folders | None:
-    """The git folders of the work tree that holds `start`, or None; bare ones do not count."""
+    """Return the git folders of the work tree around `start`, or None; bare ones do not count."""
     here = Path(os.path.realpath(start))
     for folder in (here, *here.parents):
         git = _git_folder(folder / ".git")
@@ -151,7 +151,7 @@ def find_git(start: Path) -> Folders | None:
 
 
 def read_head(root: Path, folders: Folders | None = None) -> Head:
-    """What HEAD says now, with the landings that wait above it.
+    """Read the current HEAD, including landings that wait for a person's commit.
 
     `folders` are those of `root`, where they are known: looking for them takes far longer.
     Raises RunnerError when `root` is in no git repository.
@@ -162,27 +162,27 @@ def read_head(root: Path, folders: Folders | None = None) -> Head:
 
 
 def find_waiting_above(head: Head) -> str | None:
-    """The last landing that waits above the commit that is checked out, or None."""
+    """Return the last uncommitted landing above the checked-out commit, or None."""
     base, tip = read_waiting(head)
     return tip or None if base and base == head.commit else None
 
 
 def read_waiting(head: Head) -> tuple[str, str]:
-    """What the landings that wait stand on, and the last of them; empty where there are none."""
-    # refs of one work tree are in no packed-refs
+    """Return the commit below the waiting landings and the last of them; empty without any."""
+    # refs of a single work tree are never in packed-refs
     base = _read(f"{head.git_dir}/{WAITING_BASE}")
     return base, _read(f"{head.git_dir}/{WAITING_TIP}") if base else ""
 
 
 def find_head(root: Path, folders: Folders | None = None) -> Head:
-    """What HEAD says now and no more. Raises RunnerError when `root` is in no git repository."""
+    """Return HEAD without waiting landings. Raises RunnerError outside of a git repository."""
     folders = folders or find_git(root)
     if folders is None:
         raise RunnerError(
             "this folder is not in a git repository", where=str(root), hint="git init"
         )
-    # Refs are then no files, and HEAD is a stub that says `ref: refs/heads/.invalid` (git's
-    # reftable documentation).
+    # Refs are then no files, and HEAD is a stub with `ref: refs/heads/.invalid` (git's reftable
+    # documentation).
     if os.path.isdir(f"{folders.common}/reftable"):  # noqa: PTH112 - asked for every task
         return _ask_head(folders)
     content = _head_text(folders.git)
@@ -195,10 +195,10 @@ def find_head(root: Path, folders: Folders | None = None) -> Head:
 
 
 def read_ref(folders: Folders, ref: str) -> str | None:
-    """The commit that a ref of this repository points to, or None; not for reftable."""
+    """Return the commit of a ref, or None; does not support reftable."""
     for _ in range(_DEPTH):
-        # In this order, as git has it: a loose ref is newer than the line of packed-refs that it
-        # hides (gitrepository-layout(5)).
+        # In git's order: a loose ref is newer than its line in packed-refs
+        # (gitrepository-layout(5)).
         value = _loose(folders, ref) or _find_packed(folders, ref)
         if not value.startswith("ref:"):
             return value if _OBJECT.fullmatch(value) else None
@@ -227,7 +227,7 @@ def _common_folder(git: Path) -> Path:
 
 
 def _head_text(git: Path) -> str:
-    # git before 1.5 and some tools still keep HEAD as a symbolic link to the branch's file
+    # git before 1.5 and some tools still store HEAD as a symbolic link to the branch's file
     head = f"{git}/HEAD"
     try:
         target = os.readlink(head)  # noqa: PTH115 - asked for every task
@@ -237,17 +237,16 @@ def _head_text(git: Path) -> str:
 
 
 def _loose(folders: Folders, ref: str) -> str:
-    # Of each work tree its own; all other refs are shared (git-worktree(1), REFS).
+    # Each work tree has its own; all other refs are shared (git-worktree(1), REFS).
     own = ref.startswith(("refs/bisect/", "refs/worktree/", "refs/rewritten/"))
-    # A ref named in HEAD is a path below the git folder: a HEAD of an unpacked clone may say
-    # anything.
+    # A ref in HEAD is a path below the git folder: HEAD of an unpacked clone may contain anything.
     if ".." in ref.split("/"):
         return ""
     return _read(f"{folders.git if own else folders.common}/{ref}")
 
 
 def describe_ongoing(git_dir: Path) -> str:
-    """What a person has begun and not ended in this work tree; else empty."""
+    """Return the operation that is in progress in this work tree, such as a merge; else empty."""
     return next((word for name, word in _ONGOING if (git_dir / name).exists()), "")
 
 
@@ -266,8 +265,7 @@ def _read(path: Path | str) -> str:
         content = b""
         while more := os.read(descriptor, _CHUNK):
             content += more
-    # A folder opens, and does not read (read(2), EISDIR): beside a branch `a/b` the name `a` is
-    # one.
+    # A folder opens but can't be read (read(2), EISDIR): with a branch `a/b` the name `a` is one.
     except IsADirectoryError:
         return ""
     finally:
@@ -276,7 +274,7 @@ def _read(path: Path | str) -> str:
 
 
 def _ask_head(folders: Folders) -> Head:
-    """The same from git itself, where refs are not files (reftable, git 2.45 and later)."""
+    """Return HEAD by asking git, for reftable repositories (git 2.45 and later)."""
     from runner.repo.git import Git
 
     git = Git(folders.top)
@@ -288,5 +286,5 @@ def _ask_head(folders: Folders) -> Head:
 
 
 def name_plan(environ: Mapping[str, str]) -> str:
-    """The plan that the environment names, also by the variable's old name; empty for none."""
+    """Return the plan in the environment, including its former variable; empty if unset."""
     return environ.get("RUNNER_BUILD_TASK_GRAPH") or environ.get("RUNNER_TASK_GRAPH") or ""

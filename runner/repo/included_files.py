@@ -1,4 +1,4 @@
-"""Ignored files of the work tree that `.worktreeinclude` names, and their copies in scratch trees.
+"""Copy ignored files that `.worktreeinclude` names into scratch trees.
 
 The format is that of other tools: patterns as in gitignore(5); a file counts if it matches one and
 git ignores it. The bytes are read once, when a run begins, into one file without a name: every
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
 
 LARGEST = 500 << 20
-"""Bytes of an ignored folder, or file, that is copied."""
+"""Maximum bytes of a copied ignored folder or file."""
 _SECONDS = 10.0
-"""For each question to git."""
+"""Seconds for each git call."""
 _PIECE = 1 << 20
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _COPIED = 0o600
-"""Mode of a copy; with the right to execute where the file has it."""
+"""Mode of a copy; executable if the file is."""
 
 
 class RefusedMatch(NamedTuple):
@@ -54,7 +54,7 @@ class RefusedMatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Which ignored files the patterns name. Paths are relative to the repository's top."""
+    """The ignored files that match the patterns. Paths are relative to the repository's top."""
 
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """By the outermost folder that git ignores whole (`data/`), else by the file itself."""
@@ -62,7 +62,7 @@ class Matches:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What a run says of them as it begins."""
+        """Lines that a run prints about the matches at its start."""
         copied = f"ignored files are copied into scratch trees: {join_few(self.names)}"
         return (*((copied,) if self.names else ()), *(one.shown for one in self.refused))
 
@@ -80,7 +80,7 @@ class Matches:
 def find_matches(
     repository: Repository, patterns: bytes, leaves_out: Callable[[str], bool] = lambda _: False
 ) -> Matches:
-    """The ignored files that these patterns name, but for those that the caller leaves out.
+    """Return the ignored files that match these patterns, without those to leave out.
 
     Git itself matches, within ten seconds a question.
     """
@@ -113,7 +113,7 @@ def _match(repository: Repository, patterns: bytes, leaves_out: Callable[[str], 
 
 
 def _list(git: Git, patterns: bytes) -> list[str]:
-    """Untracked files that match; a repository inside is one entry that ends in a slash."""
+    """Return the untracked files that match; a nested repository is one entry with a slash."""
     with tempfile.NamedTemporaryFile(prefix="runner-include-") as rules:
         rules.write(patterns)
         rules.flush()
@@ -123,8 +123,8 @@ def _list(git: Git, patterns: bytes) -> list[str]:
 
 
 def _ignored(git: Git, paths: Iterable[str]) -> frozenset[str]:
-    """Those of these paths that git's own rules ignore."""
-    # It refuses literal pathspecs; `./` takes the meaning from a colon at a name's beginning.
+    """Return those of the paths that git ignores."""
+    # It rejects literal pathspecs; `./` removes the special meaning of a leading colon.
     plain = git.with_settings(GIT_LITERAL_PATHSPECS="0")
     asked = b"".join(b"./%b\0" % raw(path) for path in paths)
     answer = plain.ask("check-ignore", "-z", "--stdin", stdin=asked, seconds=_SECONDS)
@@ -135,13 +135,13 @@ def _ignored(git: Git, paths: Iterable[str]) -> frozenset[str]:
 
 
 def _folders_above(path: str) -> Iterator[str]:
-    """Every folder above a path, the outermost first; each ends in a slash."""
+    """Yield the parent folders of a path, outermost first, each with a final slash."""
     parts = path.rstrip("/").split("/")[:-1]
     yield from ("/".join(parts[: end + 1]) + "/" for end in range(len(parts)))
 
 
 def _find_obstacle(top: Path, path: str) -> str:
-    """Why a match is not copied; empty for a plain file."""
+    """Return why a match is not copied; empty for a plain file."""
     if path.endswith("/") or ".git" in path.casefold().split("/"):
         return "it is a separate git repository"
     try:
@@ -196,7 +196,7 @@ class IncludedFiles:
 
     @classmethod
     def of_contents(cls, contents: Iterable[tuple[str, int, bytes]], folder: Path) -> IncludedFiles:
-        """The same of paths with modes and bytes that came over the wire."""
+        """Store received paths, modes and contents as included files."""
         effects.make_folder(folder, mode=0o700)
         store = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - open as long as the slot
         files, start = [], 0
@@ -213,7 +213,7 @@ class IncludedFiles:
         return sum(one.size for one in self.files)
 
     def content(self, file: IncludedFile) -> bytes:
-        """The bytes of one file."""
+        """Return the bytes of an included file."""
         return os.pread(self._store.fileno(), file.size, file.start)
 
     @cached_property
@@ -222,7 +222,7 @@ class IncludedFiles:
         return self.digest(b"cache")
 
     def digest(self, key: bytes) -> str:
-        """A keyed digest of names, modes and bytes (HMAC-SHA-256); it tells only equal from not."""
+        """Return a keyed digest of names, modes and bytes (HMAC-SHA-256), for comparison only."""
         digest = hmac.new(key, digestmod=hashlib.sha256)
         for one in self.files:
             digest.update(b"%b\0%o\0%d\0" % (raw(one.path), one.mode, one.size))
@@ -232,7 +232,7 @@ class IncludedFiles:
         return f"hmac-sha256:{digest.hexdigest()}"
 
     def put_into(self, tree: Path, known: Collection[bytes]) -> None:
-        """Let a tree have these files, but for paths that are `known` to its commit.
+        """Copy these files into a tree, except for paths `known` to its commit.
 
         A path that the tree has no room for (a file where a folder has to be, a link) is left out.
         """

@@ -1,4 +1,4 @@
-"""The file that git's index is (gitformat-index(5)), read and changed at single paths.
+"""Read and edit single paths of git's index file (gitformat-index(5)).
 
 Only what plain repositories have: version 2 or 3, SHA-1, and no extension but the cached tree.
 Whatever else is met is git's to change.
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 _HEAD, _SUM, _FIXED = 12, 20, 62
 _MTIME, _MODE, _SIZE = 8, 24, 36
-"""Where they stand in an entry, four bytes each."""
-# A submodule has no file whose time could hide a change: git asks the repository inside.
+"""Their offsets in an entry, four bytes each."""
+# A submodule has no file whose time could hide a change: git asks its repository.
 _LINK = GITLINK.to_bytes(4)
 _VERSIONS = (2, 3)
-# The two flags are a person's word or sparse checkout's about a file (assume-valid; skip-worktree,
-# intent-to-add), which an entry written anew would forget.
+# The two flags record the user's or sparse checkout's choice for a file (assume-valid;
+# skip-worktree, intent-to-add), which a rewritten entry would lose.
 _EXTENDED, _ASSUMED, _STAGE, _LENGTH = 0x4000, 0x8000, 0x3000, 0x0FFF
 _CACHED_TREE = b"TREE"
 _NO_ENTRIES = struct.pack(">4sII", b"DIRC", 2, 0)
 EMPTY_INDEX = _NO_ENTRIES + hashlib.sha1(_NO_ENTRIES, usedforsecurity=False).digest()
-"""The index of a tree without files."""
+"""Index of a tree without files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class IndexFile:
     data: bytes
     begins: Sequence[int]
     racy: tuple[int, ...]
-    """Where entries begin whose file may have changed unseen within the second of the index."""
+    """Offsets of entries whose file may have changed undetected in the second of the index."""
     written: int
     """That second, since the epoch."""
 
     def at(self, path: bytes) -> tuple[TreeEntry, ...]:
-        """What is staged at exactly this path; an unmerged one has several. Raises UnusualError."""
+        """Return the entries at this path, several if unmerged. Raises UnusualError."""
         found = []
         for number in range(self._place(path), len(self.begins) - 1):
             if self._name(number) != path:
@@ -65,7 +65,7 @@ class IndexFile:
         return tuple(found)
 
     def with_entries(self, entries: Mapping[bytes, TreeEntry | None]) -> bytes:
-        """The file with these entries, None for one that is to go. Raises UnusualError.
+        """Return the index with these entries; None removes one. Raises UnusualError.
 
         As with `git update-index --index-info` they say nothing of the file's times, so that git
         looks at its content. So it does at those entries that were racily clean: the time of the
@@ -76,8 +76,8 @@ class IndexFile:
         pieces: list[bytes | memoryview] = []
         copied, count = self.begins[0], len(self.begins) - 1
         begins, numbered, moved = array("Q"), 0, 0
-        # Entries stand in the order of their names as unsigned bytes (gitformat-index(5)), so one
-        # walk copies what lies between them.
+        # Entries are sorted by name as unsigned bytes (gitformat-index(5)), so one pass copies what
+        # is between them.
         for path, entry in sorted(entries.items()):
             self._require_no_clash(path, entry)
             there = len(self.at(path))
@@ -95,8 +95,8 @@ class IndexFile:
         begins.extend(_moved(self.begins[numbered:], moved))
         pieces.append(_invalidate(self.data[self.begins[-1] : -_SUM], entries))
         pieces = [data[:8], count.to_bytes(4), *pieces]
-        # The last twenty bytes are the digest of all before them; `git fsck` compares it
-        # (read-cache.c, verify_hdr), and so do we when we read.
+        # The last twenty bytes are the digest of the rest; `git fsck` checks it (read-cache.c,
+        # verify_hdr), and so does our reader.
         hasher = hashlib.sha1(usedforsecurity=False)
         for piece in pieces:
             hasher.update(piece)
@@ -114,9 +114,9 @@ class IndexFile:
         return bytes(data)
 
     def _require_no_clash(self, path: bytes, entry: TreeEntry | None) -> None:
-        """No file where the path has a folder, no folder at the path: git sorts those out."""
-        # `a` and `a/b` cannot both be there: git takes the one away for the other, with all that is
-        # below it, and asks nobody.
+        """Raise UnusualError if the path is a folder in the index, or a file is a parent of it."""
+        # `a` and `a/b` cannot both exist: git removes one for the other, with everything below it,
+        # without asking.
         inside = self._place(path + b"/")
         last = inside == len(self.begins) - 1
         if entry and not last and self._name(inside).startswith(path + b"/"):
@@ -140,7 +140,7 @@ class IndexFile:
 
 
 def read_index(path: Path) -> IndexFile:
-    """The index as it is now. Raises UnusualError for one that is not plain, or not there."""
+    """Read the current index. Raises UnusualError if it is missing or not plain."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "rb") as file:
@@ -151,8 +151,7 @@ def read_index(path: Path) -> IndexFile:
 
 
 def _parse(data: bytes, written: int) -> IndexFile:
-    # An index that was written with index.skipHash ends in zeros, git-config(1), and goes to git
-    # as well.
+    # An index written with index.skipHash ends in zeros, git-config(1), and is also left to git.
     signature, version, count = struct.unpack_from(">4sII", data)
     digest = hashlib.sha1(memoryview(data)[:-_SUM], usedforsecurity=False).digest()
     if signature != b"DIRC" or version not in _VERSIONS or digest != data[-_SUM:]:
@@ -166,25 +165,24 @@ def _parse(data: bytes, written: int) -> IndexFile:
         flags = data[at + 60] << 8 | data[at + 61]
         length = flags & _LENGTH
         if (
-            # Whole seconds, though git may compare nanoseconds (USE_NSEC): this calls more entries
-            # racy than there are, never fewer.
+            # Whole seconds, though git may compare nanoseconds (USE_NSEC): this treats more entries
+            # as racy than needed, never fewer.
             data[at + _MTIME : at + _MTIME + 4] >= second
             and data[at + _MODE : at + _MODE + 4] != _LINK
         ):
             racy.append(at)
         fixed = _FIXED + 2 if flags & _EXTENDED else _FIXED
-        # Twelve bits hold a length up to 4094; beyond it the NUL says where a name ends
+        # Twelve bits hold a length up to 4094; for longer names NUL marks the end
         # (gitformat-index).
         if length == _LENGTH:
             length = data.index(b"\0", at + fixed) - at - fixed
-        # One to eight NULs fill an entry up to a multiple of eight bytes, counted from its own
-        # begin.
+        # One to eight NULs pad an entry to a multiple of eight bytes, from its own start.
         at += (fixed + length + 8) & ~7
         begins.append(at)
     end = len(data) - _SUM
     for name in _names_of_extensions(data, at, end):
-        # Most others describe the same entries a second time (untracked cache, fsmonitor, end of
-        # entries, split index): left as they are they would be lies.
+        # Most others repeat the entries (untracked cache, fsmonitor, end of entries, split index):
+        # unchanged they would be wrong.
         if name != _CACHED_TREE:
             raise UnusualError
     places = array("Q", begins)
@@ -193,12 +191,12 @@ def _parse(data: bytes, written: int) -> IndexFile:
     return IndexFile(data, places, tuple(racy), written)
 
 
-# Where the entries of a few files begin, by their digests, each with the second from which on none
-# of them is racy: what we wrote need not be read through again.
+# Entry offsets of a few files, by digest, each with the second after which none is racy: files we
+# wrote need not be parsed again.
 _places: dict[bytes, tuple[Sequence[int], int]] = {}
 _remembering = Lock()
 _MOST_PLACES = 400_000
-"""Entries in all of them; of each its place takes eight bytes."""
+"""Maximum entries in all of them; each offset takes eight bytes."""
 
 
 def _remember(digest: bytes, begins: Sequence[int], written: int) -> None:
@@ -223,8 +221,8 @@ def _names_of_extensions(data: bytes, at: int, end: int) -> Iterable[bytes]:
 
 
 def _format_entry(path: bytes, entry: TreeEntry) -> bytes:
-    # Times, device, inode, owner and size are left zero: no file looks like that to stat(2), so git
-    # compares the content itself.
+    # Times, device, inode, owner and size stay zero: stat(2) never reports that, so git compares
+    # the content itself.
     fixed = struct.pack(
         ">24xI12x20sH", entry.mode, bytes.fromhex(entry.sha), min(len(path), _LENGTH)
     )
@@ -240,8 +238,8 @@ def _invalidate(extension: bytes, paths: Iterable[bytes]) -> bytes:
         above = path
         while above := above.rpartition(b"/")[0]:
             stale.add(above)
-    # Folders stand in the order of a walk into the depth, each with how many stand below it; one
-    # that is unknown has -1 and no object name (gitformat-index, "Cache tree").
+    # Folders are in depth-first order, each with the number of its subfolders; an invalid one has
+    # -1 and no object name (gitformat-index, "Cache tree").
     files, out, at, open_folders = set(paths), [], 8, [(b"", 1)]
     while at < len(extension):
         while open_folders[-1][1] == 0:

@@ -1,4 +1,4 @@
-"""The index as it will be after a commit, prepared under the lock of git's index.
+"""Prepare the index of the next commit under git's own index.lock.
 
 A person's own staged work stays; the rest follows the commit. While the lock exists, no other git
 commits on the branch, which would take back landed files that are in neither tree nor index.
@@ -39,7 +39,7 @@ INDEX = "index"
 _FEW = 20
 _PAUSE = 0.05
 _PATIENCE = 5.0
-"""Seconds to wait for a held lock; an editor's git holds it for some milliseconds."""
+"""Seconds to wait for a held lock; an editor's git holds it for a few milliseconds."""
 _OURS = "runner"
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
@@ -47,7 +47,7 @@ _NOTE = "@"
 """Separates the locked file's quoted name from the note."""
 _COPY = ".new"
 _PRUNE_PATIENCE = 60.0
-"""Seconds: of a collection that takes longer what is there in the end decides all the same."""
+"""Seconds: after a longer garbage collection the current state is used anyway."""
 _PRUNE_PAUSE = 0.02
 
 
@@ -60,11 +60,11 @@ class HeldIndex:
     """
 
     lock: LockFile | None = None
-    """None where landings wait for a person's commit: then the index is that person's alone."""
+    """Lock; None if landings wait for a person's commit: then the index is only theirs."""
     kept: tuple[str, ...] = ()
-    """Paths that the person staged otherwise: left as they were."""
+    """Paths that the user staged differently: left unchanged."""
     moved: bool = False
-    """Whether the branch has what this index belongs to."""
+    """Whether the branch moved to the commit of this index."""
 
     @property
     def inode(self) -> int:
@@ -77,7 +77,7 @@ class HeldIndex:
         return self.lock.digest if self.lock else ""
 
     def place(self) -> None:
-        """Let the prepared index be the index."""
+        """Replace the index by the prepared one."""
         if self.lock is not None:
             place_index(self.lock)
             self.lock = None
@@ -93,7 +93,7 @@ class HeldIndex:
 
 
 def place_index(lock: LockFile) -> None:
-    """Put a prepared index in its place; an empty one belongs to a repository without any."""
+    """Replace the index by a prepared one; an empty one is for a repository without an index."""
     if lock.size:
         lock.place()
     else:
@@ -125,18 +125,18 @@ def hold_index(
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What became of the index entries of the paths that landed."""
+    """The result for the index entries of the landed paths."""
 
     kept: tuple[str, ...] = ()
-    """Paths that the person staged otherwise: left as they were."""
+    """Paths that the user staged differently: left unchanged."""
     locked: bool = False
-    """Another process held the index the whole time: nothing was replaced; try again."""
+    """Another process locked the index the whole time: nothing was replaced; try again."""
 
 
 def sync_index(
     repo: Repository, paths: Sequence[str], base: str | None, landed: str | None
 ) -> Synced:
-    """Give the index the landed entries of `paths` wherever it still holds those of `base`.
+    """Update the index to the landed entries of `paths` where it still has those of `base`.
 
     Repeating it changes nothing. Raises GitError.
     """
@@ -154,7 +154,7 @@ def sync_index(
 def _compare(
     repo: Repository, paths: Sequence[str], base: str | None, landed: str | None
 ) -> tuple[tuple[str, ...], Mapping[str, TreeEntry | None]]:
-    """Paths that the person staged otherwise, and the entries that are to be written."""
+    """Return the paths with different staged content, and the index entries to write."""
     old, new = (_tree_entries(repo, commit, paths) for commit in (base, landed))
     changed = [path for path in paths if old.get(path) != new.get(path)]
     now = _index_entries(repo, changed)
@@ -170,7 +170,7 @@ def _compare(
 def _tree_entries(
     repo: Repository, commit: str | None, paths: Sequence[str]
 ) -> dict[str, tuple[TreeEntry, ...]]:
-    """The files that a commit holds at these paths: a few are looked up without a process."""
+    """Return a commit's files at these paths; a few are read without a git process."""
     found: Mapping[str, TreeEntry | None]
     if not commit or len(paths) > _FEW:
         found = repo.tree_entries(commit, paths)
@@ -181,9 +181,9 @@ def _tree_entries(
 
 
 def _index_entries(repo: Repository, paths: Sequence[str]) -> dict[str, tuple[TreeEntry, ...]]:
-    """Entries at exactly these paths; an unmerged one has several, an intent to add is no match."""
+    """Return the entries at these paths: several if unmerged, none for an intent to add."""
     found: dict[str, tuple[TreeEntry, ...]] = {}
-    # Saves a process (6 ms of a landing); what is not plain says so itself.
+    # Saves a process (6 ms of a landing); an unusual index raises.
     with suppress(UnusualError):
         index = read_index(repo.folders.git / INDEX)
         found = {path: index.at(raw(repo.prefix.whole(path))) for path in paths}
@@ -210,8 +210,8 @@ def _prepare(repo: Repository, lock: LockFile, moving: Mapping[str, TreeEntry | 
     try:
         effects.step("open", copy)
         with suppress(FileNotFoundError):
-            # With its time: git compares the content of files that are as old as the index, since
-            # their own times could hide a change (racy-git in git's technical documentation).
+            # With its mtime: git compares the content of files as old as the index, since their own
+            # times could hide a change (racy-git in git's technical documentation).
             _copy(index, copy)
         _update(repo, copy, moving)
         lock.write(copy.read_bytes(), copy.stat().st_mode & 0o777)
@@ -254,11 +254,11 @@ class LockFile:
 
     @classmethod
     def take(cls, git: Path, name: str, note: str) -> Self | None:
-        """Take the lock of `<git>/<name>`; None where another process has it.
+        """Acquire the lock of `<git>/<name>`; None if another process has it.
 
         The `note` stays readable after a kill (`take_left_index`). Raises OSError.
         """
-        # On the file system of the lock itself: link(2) gives a file no second name on another one.
+        # On the lock's own file system: link(2) does not work across file systems.
         folder = git / _OURS
         own = folder / f"{effects.new_id()}-{name}{_NOTE}{note}"
         effects.step("open", git / f"{name}.lock")
@@ -269,9 +269,9 @@ class LockFile:
             descriptor = os.open(own, _NEW, 0o666)
         taken = cls(git / name, own, descriptor)
         try:
-            # In this order: between a link and a flock that came second another run would find the
-            # lock unheld, and take it for a dead one's. link(2) fails where the name is there,
-            # just as the O_EXCL of git's own locks does, so both keep each other out.
+            # Order matters: between link and a later flock another run would find the lock unheld
+            # and treat it as a dead one's. link(2) fails if the name exists, like the O_EXCL of
+            # git's own locks, so both exclude each other.
             fcntl.flock(taken._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.link(own, taken._lock)
         except (FileExistsError, BlockingIOError):
@@ -286,7 +286,7 @@ class LockFile:
 
     @classmethod
     def _take_alone(cls, path: Path) -> Self | None:
-        """Take the lock without a second name: after a kill the journal alone knows it."""
+        """Acquire the lock without a second name; after a kill only the journal refers to it."""
         try:
             return cls(path, None, os.open(path.with_name(path.name + ".lock"), _NEW, 0o666))
         except FileExistsError:
@@ -294,7 +294,7 @@ class LockFile:
 
     @property
     def copy(self) -> Path:
-        """Where git may write what the file is to hold."""
+        """Path at which git may write the new content."""
         place = self._own or self._path.parent / _OURS / f"{effects.new_id()}-alone"
         return place.with_name(place.name + _COPY)
 
@@ -305,7 +305,7 @@ class LockFile:
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """Size in bytes."""
         return os.fstat(self._descriptor).st_size
 
     @property
@@ -325,21 +325,21 @@ class LockFile:
             self._forget()
 
     def write(self, content: bytes, mode: int | None = None) -> None:
-        """What the file is to hold, durably."""
+        """Write the new content durably."""
         if mode is not None:
             os.fchmod(self._descriptor, mode)
         effects.append(self._descriptor, content, self._lock)
         effects.fsync(self._descriptor, self._lock)
 
     def place(self) -> None:
-        """Let the file be what was written."""
+        """Replace the file by what was written."""
         effects.step("replace", self._path)
-        # A flock is of the open file, not of its name, and outlives the rename.
+        # A flock belongs to the open file, not its name, and survives the rename.
         os.replace(self._lock, self._path)
         self._forget()
 
     def leave(self) -> None:
-        """Keep the lock on disk without an owner: the next command decides what becomes of it."""
+        """Close the lock but leave it on disk; the next command decides about it."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -352,7 +352,7 @@ class LockFile:
 
 
 def free_dead_locks(git: Path) -> None:
-    """Take away what a killed run left beside a lock that is gone; nobody else's is touched.
+    """Remove what a killed run left of a released lock; locks of others are not touched.
 
     And the locks of refs that version 0.2 left: later ones have git lock refs itself.
     """
@@ -361,8 +361,8 @@ def free_dead_locks(git: Path) -> None:
         is_same = _is_same(descriptor, lock)
         if is_same and note is not None:
             continue  # `take_left_index` decides whether that index counts
-        # Its owner may have put it in place already, and another git may have made its own lock
-        # under that name since: only the same file is ours.
+        # Its owner may have already renamed it, and another git may have made its own lock of that
+        # name since: only the same file is ours.
         if is_same:
             effects.unlink(lock)
         _unlink_own(own)
@@ -375,7 +375,7 @@ def _unlink_own(own: Path) -> None:
 
 
 def take_left_index(git: Path, path: Path) -> tuple[LockFile, str] | None:
-    """Take over the lock of a file that a killed run left, with its note; None for any other."""
+    """Take over a killed run's lock of a file, with its note; None if there is none."""
     lock = path.with_name(path.name + ".lock")
     for own, descriptor in _open_dead_locks(git):
         at, note = _parse_own_name(git, own)
@@ -385,7 +385,7 @@ def take_left_index(git: Path, path: Path) -> tuple[LockFile, str] | None:
 
 
 def take_recorded_index(path: Path, inode: int, digest: str) -> LockFile | None:
-    """Take over the lock of a file that has this inode and these bytes; None for any other."""
+    """Take over the lock of a file with this inode and digest; None for any other."""
     try:
         descriptor = os.open(
             path.with_name(path.name + ".lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -400,7 +400,7 @@ def take_recorded_index(path: Path, inode: int, digest: str) -> LockFile | None:
 
 
 def _open_dead_locks(git: Path) -> Iterator[tuple[Path, int]]:
-    """Second names whose owner is dead, each with a descriptor that holds it meanwhile."""
+    """Yield second names of locks whose owner is dead, each locked by a descriptor meanwhile."""
     try:
         names = os.listdir(git / _OURS)  # noqa: PTH208 - names alone
     except (FileNotFoundError, NotADirectoryError):
@@ -412,8 +412,8 @@ def _open_dead_locks(git: Path) -> Iterator[tuple[Path, int]]:
         with suppress(OSError):  # held by a run that lives, or gone
             descriptor = os.open(own, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
-                # The kernel lets go of a flock when the last descriptor is closed, flock(2), thus
-                # also of one whose owner was killed: to have got it is to know that nobody lives.
+                # The kernel releases a flock when the last descriptor is closed, flock(2), even
+                # after a kill: getting it proves that the owner is dead.
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 yield own, descriptor
             finally:
@@ -421,7 +421,7 @@ def _open_dead_locks(git: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _parse_own_name(git: Path, own: Path) -> tuple[Path, str | None]:
-    """The lock that a second name belongs to, and its note."""
+    """Return the lock that a second name belongs to, and its note."""
     quoted, has_note, note = own.name[_ID:].partition(_NOTE)
     lock = git / f"{unquote(quoted, errors='surrogateescape')}.lock"
     return lock, note if has_note else None
@@ -438,7 +438,7 @@ _ID = len(effects.new_id()) + 1
 
 
 def is_there(repo: Repository, commit: str) -> bool:
-    """Whether a commit exists, whatever was known of it before."""
+    """Return whether a commit exists, without using cached results."""
     loose = repo.folders.objects / commit[:2] / commit[2:]
     return loose.is_file() or repo.git.ask("cat-file", "-e", f"{commit}^{{commit}}").exit == 0
 
@@ -454,13 +454,13 @@ def wait_for_pruning(repo: Repository) -> bool:
 
 
 def is_pruning(repo: Repository) -> bool:
-    """Whether a `git gc` goes on that deletes young objects, too."""
+    """Return whether a running `git gc` may delete recent objects."""
     try:
         pid, _, host = (repo.folders.common / "gc.pid").read_text().strip().partition(" ")
         number = int(pid)
         with suppress(PermissionError):  # it is there, and another person's (kill(2), EPERM)
             os.kill(number, 0)
-    # There is none, or who made it is gone: git goes by that as well.
+    # There is none, or its creator is gone: git uses the same rule.
     except (OSError, ValueError, OverflowError):
         return False
     if host != os.uname().nodename:

@@ -1,4 +1,4 @@
-"""The commits of tasks, read back from history by their trailers.
+"""Find the commits of tasks in the history by their trailers.
 
 Whose commits are whose, where several plans stand in one repository.
 
@@ -46,29 +46,29 @@ class LandedCommit:
     subject: str
     task: str
     attempt: int
-    """0 when the message does not say."""
+    """Attempt; 0 if the message does not name it."""
     spec_what: str
     spec_proof: str
     trailers: Mapping[str, tuple[str, ...]]
-    """Of the task: a record commit's own are about others too, and are left out."""
+    """Trailers of the task; those of a record commit about other tasks are left out."""
     checked: bool = False
-    """Whether the task changed nothing, and only a record commit tells of its proof."""
+    """Whether the task changed nothing, and only a record commit has its proof."""
     cut: bool = False
-    """Whether it had more proofs than a record commit tells."""
+    """Whether it had more proofs than the record commit lists."""
     squashed: bool = False
-    """Whether the commit joins several: only the digest of its files tells which are its own."""
+    """Whether the commit squashes several: only the digest of its files shows which are its own."""
 
 
 def find_landed_commits(
     git: Git, prefix: Prefix, tips: tuple[str, ...], limit: int = 0
 ) -> Iterator[LandedCommit]:
-    """What commits tell of a project's tasks, newest first; `limit` counts all looked at."""
+    """Yield a project's landed commits, newest first; `limit` counts all examined commits."""
     for headers, message in _log(git, prefix, tips, ("Task", "Checked"), limit):
         yield from _tell(*headers, message)
 
 
 def find_waivers(git: Git, prefix: Prefix, tips: tuple[str, ...]) -> Iterator[WaiverTrailer]:
-    """What record commits tell of waivers of a project's tasks, newest first."""
+    """Yield the waivers in record commits of a project's tasks, newest first."""
     for (commit, *_), message in _log(git, prefix, tips, (WAIVED,)):
         for line in reversed(message.trailers.get(WAIVED, ())):
             if (waiver := parse_waived(line, commit)) is not None:
@@ -78,19 +78,19 @@ def find_waivers(git: Git, prefix: Prefix, tips: tuple[str, ...]) -> Iterator[Wa
 def _log(
     git: Git, prefix: Prefix, tips: tuple[str, ...], names: tuple[str, ...], limit: int = 0
 ) -> Iterator[tuple[tuple[str, str, str, str], CommitMessage]]:
-    """Each of the project's commits with a line of one of these trailers; its headers first."""
+    """Yield header and message of the project's commits with one of these trailers."""
     ours = ("--fixed-strings", *(f"--grep={name}: " for name in names))
-    # With --grep git counts the commits that fit, not those it has looked at (git-log(1), "Commit
-    # Limiting"): a limit on the time that this takes can only stand without it.
+    # With --grep git counts matching commits, not examined ones (git-log(1), "Commit Limiting"): a
+    # limit on the run time only works without it.
     many = (f"--max-count={limit}",) if limit else ours
-    # A NUL ends each entry (-z): a message may hold any other byte. What a person has set for their
-    # own eyes (log.decorate, log.showSignature, notes.displayRef: git-config(1)) would put lines of
-    # its own between ours.
+    # Entries end with NUL (-z): a message may contain any other byte. The user's display settings
+    # (log.decorate, log.showSignature, notes.displayRef: git-config(1)) would add lines of their
+    # own.
     out = git.run(
         *("log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-notes"),
         *(*many, _FORMAT, "--end-of-options", *tips, "--"),
     )
-    # A look before the parsing: without --grep all commits come.
+    # A quick check before parsing: without --grep all commits are listed.
     begins = tuple(f"{name}: ".encode() for name in names)
     entries = [one for one in out.split(b"\0") if any(line in one for line in begins)]
     unnamed = (text(one.partition(b"\n")[0]) for one in entries if is_unnamed(one))
@@ -146,22 +146,22 @@ def _make_landed_commit(
 
 
 _LAST = 253_402_300_799
-"""The last second of the year 9999, which `datetime` ends with."""
+"""Last second of the year 9999, the maximum of `datetime`."""
 
 
 def _time(seconds: str) -> datetime:
-    """When a commit was made; 1970 for what no clock says: git gives back whatever was written."""
+    """Return the time of a commit; 1970 for an invalid one, which git passes on as written."""
     number = read_number(seconds)
     return datetime.fromtimestamp(number if 0 <= number <= _LAST else 0, UTC)
 
 
 def name_project(prefix: Prefix) -> str:
-    """What a commit of a project's tasks says of it; nothing at the repository's top."""
+    """Return the project's name in commits; empty at the repository's top."""
     return value_as_read(prefix.value.rstrip("/"))
 
 
 def is_own(prefix: Prefix, trailers: Mapping[str, Sequence[str]], *, outside: bool) -> bool:
-    """Whether what a commit tells is of the project's tasks.
+    """Return whether a commit's trailers are about the tasks of this project.
 
     `outside` is whether it changed a file that does not lie in the project's folder.
     """
@@ -172,22 +172,22 @@ def is_own(prefix: Prefix, trailers: Mapping[str, Sequence[str]], *, outside: bo
 def make_own_test(
     git: Git, prefix: Prefix, unnamed: Iterable[str]
 ) -> Callable[[str, Mapping[str, Sequence[str]]], bool]:
-    """The same of commits by their names; git is asked once for all that name no project."""
+    """Return a function that tests if a commit is the project's; git runs only once."""
     outside = _find_outside(git, prefix, list(unnamed)) if prefix.value else frozenset()
     return lambda commit, trailers: is_own(prefix, trailers, outside=commit in outside)
 
 
 def is_unnamed(message: bytes) -> bool:
-    """Whether a commit's message names no project, as far as one look tells."""
+    """Return whether a message has no Project trailer, by a quick search."""
     return f"\n{PROJECT}: ".encode() not in message
 
 
 def _find_outside(git: Git, prefix: Prefix, commits: Sequence[str]) -> frozenset[str]:
-    """Those of these commits that changed a file outside of the project's folder."""
+    """Return the commits that changed a file outside the project's folder."""
     if not commits:
         return frozenset()
     out = git.run(
-        # --root: of the first commit, which has no parent, it would say nothing otherwise
+        # --root: otherwise it prints nothing for the first commit, which has no parent
         # (git-diff-tree(1)).
         *("diff-tree", "--stdin", "--root", "-r", "-z", "--raw", "--no-renames"),
         *("--no-ext-diff", "--no-textconv", "--no-color"),

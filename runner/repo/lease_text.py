@@ -1,4 +1,4 @@
-"""What a lease says: the message of the commit that its ref in the remote is on.
+"""The text of a lease: the message of the commit that its remote ref points to.
 
 Who builds a branch, where and since when, as one JSON object below a first line. It comes from a
 remote, so anybody who may push there may have written it: bounded, and shown through `display`.
@@ -14,39 +14,39 @@ from typing import NamedTuple
 from runner.text.display import display
 
 BOUND = 8192
-"""Bytes of a message that are read."""
+"""Maximum bytes of a message that are read."""
 _FIRST = "chore(runner): lease [skip ci]"
-"""Where a lease is a branch, its pushes start no builds."""
+"""If a lease is a branch, its pushes start no CI builds."""
 _WIDTH = 200
-"""Characters of one value that are kept."""
+"""Maximum characters of one value."""
 _LONGEST = 3600.0
-"""Seconds beyond which no holder is waited for, whatever it says of itself."""
+"""Seconds after which any holder's lease expires, whatever it requests."""
 
 
 def refs_of(branch: str) -> tuple[str, str]:
-    """Where the lease of a branch is, and where it is for a forge that refuses such a name."""
+    """Return the ref of a branch's lease, and the one for a forge that rejects such names."""
     return f"refs/runner/lease/{branch}", f"refs/heads/runner-lease/{branch}"
 
 
 class LeaseHolder(NamedTuple):
-    """What the holder of a branch says of itself."""
+    """The data of a branch's lease holder."""
 
     holder: str = ""
     host: str = ""
     run: str = ""
     token: str = ""
-    """By which a clone knows its own lease again after a crash."""
+    """Identifies a clone's own lease after a crash."""
     since: str = ""
     """RFC 3339 in UTC by the holder's clock, as all times here."""
     renewed: str = ""
     beat: int = 0
-    """Counts the renewals, so that no two values are ever the same."""
+    """Number of renewals, so that no two values are equal."""
     seconds: float = 0.0
-    """For how long it asks to be left alone without a renewal."""
+    """Requested seconds until it expires without a renewal."""
     doing: str = ""
-    """Such as `TASK-004 of 12`."""
+    """Current work, such as `TASK-004 of 12`."""
     reason: str = ""
-    """Why a person took it from somebody else."""
+    """Why a person took it over."""
 
     @property
     def who(self) -> str:
@@ -59,7 +59,7 @@ class LeaseHolder(NamedTuple):
         return min(max(self.seconds, 0.0), _LONGEST)
 
     def __str__(self) -> str:
-        """By whom, since when and what, made safe to be shown."""
+        """Return holder, start and purpose as text that is safe to show."""
         text = f"by {self.who}"
         if since := _clock(self.since):
             text += f" since {since}"
@@ -67,12 +67,12 @@ class LeaseHolder(NamedTuple):
 
 
 def write_lease(lease: LeaseHolder) -> str:
-    """The message of a lease's commit."""
+    """Format the message of a lease's commit."""
     return f"{_FIRST}\n\n{json.dumps(lease._asdict())}\n"
 
 
 def read_lease(message: str) -> LeaseHolder:
-    """What a message says; an empty lease for what is none, a value left out for what is odd."""
+    """Parse a lease message; empty for an invalid one, without values of the wrong type."""
     try:
         fields = json.loads(message.partition("\n\n")[2])
     except (ValueError, RecursionError):
@@ -92,7 +92,7 @@ def read_lease(message: str) -> LeaseHolder:
 
 
 def _clock(time: str) -> str:
-    """A holder's time as a person's clock shows it here; empty for what is none."""
+    """Return a timestamp in local time, with the date unless it is today; "" if invalid."""
     try:
         there = datetime.fromisoformat(time).astimezone()
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""A task's changes carried from the base they were made on to a newer one."""
+"""Merge a task's changes from their base onto a newer commit."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 _FAILED = 255
-"""Exit code of git-merge-file(1) for an error; a lower one counts conflicts."""
+"""Exit code of git-merge-file(1) for an error; lower ones count conflicts."""
 _LOOKED_AT = 8000
-"""Bytes in which a NUL makes a file binary to git (xdiff-interface.c)."""
+"""Bytes in which a NUL marks a binary file for git (xdiff-interface.c)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class MergedChanges:
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """What both bases hold at the changed paths and at the folders above them."""
+    """The content of both bases at the changed paths and at the folders above them."""
 
     git: Git
     reader: ObjectReader
@@ -55,7 +55,7 @@ def carry(
     different modes are conflicts.
     """
     paths = sorted({above for change in changes for above in _with_parents(change.path)})
-    # in git's own folder, where the files of a merge by lines are in nobody's way
+    # in git's own folder, where no work tree files interfere with the line merge
     git = Git(repository.folders.git, {"GIT_DIR": str(repository.folders.git)})
     old, new = (tree_entries(git, repository.prefix, base or None, paths) for base in bases)
     deleted = frozenset(change.path for change in changes if change.content is None)
@@ -78,7 +78,7 @@ def _with_parents(path: str) -> Iterator[str]:
 
 
 def _carry(sides: _Sides, change: Change) -> Change | str:
-    """The change on the new base, or `conflict`, or `same` where nothing is left to do."""
+    """Return the change on the new base, `conflict`, or `same` if it is already there."""
     old, new = sides.old.get(change.path), sides.new.get(change.path)
     if change.content is not None and _is_blocked(sides, change.path):
         return "conflict"
@@ -95,7 +95,7 @@ def _carry(sides: _Sides, change: Change) -> Change | str:
 
 
 def _is_blocked(sides: _Sides, path: str) -> bool:
-    """Whether a file stands where a folder is needed, or a folder where the file is."""
+    """Return whether a file and a folder conflict at a path."""
     here = sides.new.get(path)
     if here is not None and here.mode == FOLDER and here != sides.old.get(path):
         return True
@@ -122,7 +122,7 @@ def _by_lines(sides: _Sides, change: Change, theirs: bytes | None) -> Change | s
 
 
 def _merge_mode(old: int, ours: int, theirs: int) -> int | None:
-    """The mode both agree on or one of them changed; None for a link or two answers."""
+    """Return the merged mode; None for a link or other special file."""
     if not {old, ours, theirs} <= {0o100644, 0o100755}:
         return None
     return theirs if ours == old else ours
@@ -134,9 +134,8 @@ def _content(sides: _Sides, entry: TreeEntry | None) -> bytes | None:
 
 
 def _merge_file(git: Git, ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
-    """The merged bytes, or None on conflict or for binary content. Raises GitError."""
-    # git-merge-file(1) says 255 for binary files, as for any error; so they are recognised here
-    # first.
+    """Return the merged bytes, or None for a conflict or binary content. Raises GitError."""
+    # git-merge-file(1) returns 255 for binary files and for all errors; so detect them first.
     if any(b"\0" in content[:_LOOKED_AT] for content in (ours, base, theirs)):
         return None
     with tempfile.TemporaryDirectory(dir=git.folder) as folder:
@@ -150,9 +149,9 @@ def _merge_file(git: Git, ours: bytes, base: bytes, theirs: bytes) -> bytes | No
 
 
 _CONFLICT = 1
-"""Exit code of git-merge-tree(1) for a merge that is not clean."""
+"""Exit code of git-merge-tree(1) for a merge with conflicts."""
 _USAGE = 129
-"""Exit code of git for options that it does not know (usage.c)."""
+"""Exit code of git for unknown options (usage.c)."""
 _WHO = {
     f"GIT_{role}_{part}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -167,7 +166,7 @@ class MergeResult:
     base: str
     head: str
     commit: str
-    """The merged commit: one of the two where it holds the other; empty for a conflict."""
+    """Merged commit: one of the two if it contains the other; empty for a conflict."""
     conflicts: tuple[str, ...] = ()
     """Paths, relative to the project, that a person has to merge."""
 
@@ -193,8 +192,8 @@ def merge_commits(repository: Repository, base: str, head: str) -> MergeResult:
             raise RunnerError("this git is too old to merge for a gate", hint=hint)
         if answer.exit not in (0, _CONFLICT):
             raise GitError("merge-tree", answer.stderr, answer.exit)
-        # The name of the tree comes first, then the paths with conflicts (git-merge-tree(1),
-        # output); messages are left out, so nothing follows.
+        # The tree name comes first, then paths with conflicts (git-merge-tree(1), output); messages
+        # are turned off, so nothing follows.
         tree, *paths = text(answer.out).split("\0")
         if answer.exit == _CONFLICT:
             inside = (repository.prefix.inside(path) for path in paths if path)
@@ -205,10 +204,10 @@ def merge_commits(repository: Repository, base: str, head: str) -> MergeResult:
 
 
 def _git_apart(repository: Repository, box: Path) -> Git:
-    """Git in a folder with no configuration but ours, on the repository's own objects."""
+    """Create Git in a folder with only our configuration, on the repository's objects."""
     lay_out(box, repository.lender(), (), "ref: refs/heads/none")
     (box / "info" / "attributes").write_bytes(b"")  # ours for scratch trees say `-merge`
-    # the same two commits merged again are the same commit: what was proven of it still stands
+    # merging the same two commits gives the same commit: its proofs stay valid
     when = {f"GIT_{role}_DATE": "1700000000 +0000" for role in ("AUTHOR", "COMMITTER")}
     place = {"GIT_DIR": str(box), "GIT_OBJECT_DIRECTORY": str(repository.folders.objects)}
     return Git(box, {**_WHO, **when, **place}, alone=True)

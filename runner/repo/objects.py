@@ -1,4 +1,4 @@
-"""A repository's objects: read, and written durably, by git processes that are kept running.
+"""Read and durably write a repository's objects through long-lived git processes.
 
 git-cat-file(1) and git-hash-object(1): an object costs no process.
 """
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from runner.repo.git import Git, ObjectReader
 
 DURABLE = ("core.fsync", "all")
-"""Git's own default syncs no loose object and no ref (core.fsync in git-config(1))."""
+"""By default git syncs no loose object and no ref (core.fsync in git-config(1))."""
 _MOST_ENTRIES = 200_000
-"""Names in trees that are remembered: about 40 MB."""
+"""Cached tree entries: about 40 MB."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 _MOST_LOOKED_AT = 400_000
-"""Files of which slots know what they look like: about 110 MB."""
+"""Files whose stat data slots cache: about 110 MB."""
 
 Entries: TypeAlias = "dict[bytes, TreeEntry]"
-"""What one tree holds, by name."""
+"""Entries of one tree, by name."""
 Difference: TypeAlias = "tuple[bytes, TreeEntry | None, TreeEntry | None]"
-"""A path with what the old and the new tree hold there."""
+"""A path with its entries in the old and the new tree."""
 
 
 @dataclass(slots=True)
@@ -46,12 +46,12 @@ class TreeMemory:
 
     trees: dict[str, Entries] = field(default_factory=dict)
     commits: dict[str, str] = field(default_factory=dict)
-    """The tree of each commit."""
+    """Tree of each commit."""
     _held: int = 0
     _looked_at: dict[int, int] = field(default_factory=dict)
 
     def admit(self, slot: int, files: int) -> bool:
-        """Whether all slots together may know what so many files of this one look like."""
+        """Return whether the memory limit of all slots permits caching `files` of this slot."""
         self._looked_at[slot] = 0
         if sum(self._looked_at.values()) + files > _MOST_LOOKED_AT:
             return False
@@ -59,11 +59,11 @@ class TreeMemory:
         return True
 
     def has(self, name: str) -> bool:
-        """Whether the tree of this name, or of the commit of this name, was read or written."""
+        """Return whether a tree, or the tree of a commit, is in memory."""
         return self.commits.get(name, name) in self.trees
 
     def keep(self, tree: str, entries: Entries) -> None:
-        """Remember a tree; where much is known already, all of that is forgotten."""
+        """Cache a tree; if the cache is full, it is cleared first."""
         self._held += len(entries)
         if self._held > _MOST_ENTRIES:
             self.trees.clear()
@@ -80,8 +80,8 @@ class ObjectWriter:
 
     def __init__(self, git: Git, folder: Path) -> None:
         words = ("hash-object", "-w", "--no-filters", "--stdin-paths")
-        # Newer git looks into trees and commits as `fsck --strict` does, and would refuse a tree
-        # for an entry that was there before, such as a link named .gitignore.
+        # Newer git checks trees and commits like `fsck --strict`, and would reject a tree for an
+        # existing entry, such as a link named .gitignore.
         plain = ("--literally", "-t")
         self._helpers = {
             kind: BatchProcess(git, *words, *plain, kind) for kind in ("tree", "commit")
@@ -91,7 +91,7 @@ class ObjectWriter:
 
     def write(self, kind: str, content: bytes) -> str:
         """Write an object; its name. Raises GitError, and OSError of a disk."""
-        # Git removes what a killed run leaves of this name (git-prune(1), `tmp_`).
+        # Git removes files of this name after a kill (git-prune(1), `tmp_`).
         path = f"{self._folder}/tmp_obj_runner_{effects.new_id()}"  # noqa: S108 - in git's own folder
         effects.step("object", kind)
         try:
@@ -102,7 +102,7 @@ class ObjectWriter:
                 os.unlink(path)  # noqa: PTH108 - text
 
     def close(self) -> None:
-        """End the processes; they are started again when they are needed."""
+        """Stop the processes; they are restarted when needed."""
         for helper in self._helpers.values():
             helper.close()
 
@@ -117,14 +117,14 @@ class Objects:
     memory: TreeMemory | None = None
 
     def entry(self, tree: str | None, path: str) -> TreeEntry | None:
-        """What a commit or tree holds at a path; None for nothing."""
+        """Return the entry of a commit or tree at a path, or None."""
         found = TreeEntry(FOLDER, tree) if tree else None
         for name in raw(path).split(b"/"):
             found = self.entries(found.sha).get(name) if found and found.mode == FOLDER else None
         return found
 
     def entries(self, tree: str) -> Entries:
-        """What a tree (or the tree of a commit) holds. Raises GitError where it is not there."""
+        """Return the entries of a tree or of a commit's tree. Raises GitError if it is missing."""
         if self.memory is not None:
             tree = self.memory.commits.get(tree, tree)
             known = self.memory.trees.get(tree)
@@ -141,8 +141,8 @@ class Objects:
             return self.entries(root)
         if kind != "tree":
             raise GitError("cat-file", f"{tree} is not a tree of this repository", 1)
-        # A tree is entries without separators: mode, blank, name, NUL, and then the raw digest,
-        # whose bytes may be anything; only its width tells where the next one begins.
+        # A tree is a sequence of entries without separators: mode, blank, name, NUL, then the raw
+        # digest of any bytes; only its length tells where the next one starts.
         width = hashlib.new(self.object_format).digest_size
         listed: Entries = {}
         at = 0
@@ -157,14 +157,14 @@ class Objects:
         return listed
 
     def tree_of(self, commit: str) -> str:
-        """The tree of a commit or tree."""
+        """Return the tree of a commit or tree."""
         if self.memory is not None and commit in self.memory.commits:
             return self.memory.commits[commit]
         kind, content = self.reader.read(commit) or ("", b"")
         return _tree_of_commit(content) if kind == "commit" else commit
 
     def find_differing(self, old: str | None, new: str | None) -> Iterator[Difference]:
-        """The files that differ between two commits or trees; only folders that do are read.
+        """Yield the files that differ between two commits or trees.
 
         Folder by folder, in no order: a clone may hold some thousand within each other.
         """
@@ -199,7 +199,7 @@ class Objects:
         return set(found)
 
     def with_files(self, tree: str | None, files: Mapping[str, TreeEntry | None]) -> str:
-        """The name of a tree with these files in it, None for a file that is to go.
+        """Return the name of a tree with these files set; None removes a file.
 
         It is written with the trees below it where there is a writer.
         """
@@ -212,7 +212,7 @@ class Objects:
         there: Entries,
         files: Iterable[tuple[list[bytes], TreeEntry | None]],
     ) -> None:
-        """Put files into a tree, and keep what changed below it; the tree itself is not yet."""
+        """Put files into a tree in memory, and write the changed trees below it."""
         below: dict[bytes, list[tuple[list[bytes], TreeEntry | None]]] = {}
         for (name, *rest), entry in files:
             if rest:
@@ -242,12 +242,12 @@ class Objects:
         return name
 
     def blob(self, name: str) -> bytes | None:
-        """Bytes of a blob; None when there is none."""
+        """Return the bytes of a blob, or None."""
         found = self.reader.read(name)
         return found[1] if found and found[0] == "blob" else None
 
     def name(self, kind: str, content: bytes) -> str:
-        """What git calls an object with this content ("Git Internals - Git Objects")."""
+        """Return git's name of an object with this content ("Git Internals - Git Objects")."""
         hasher = hashlib.new(self.object_format, b"%b %d\0" % (kind.encode(), len(content)))
         hasher.update(content)
         return hasher.hexdigest()
@@ -280,7 +280,7 @@ def _tree_of_commit(commit: bytes) -> str:
 
 
 def _tree_content(entries: Entries) -> bytes:
-    """A tree's content: its entries in git's order, in which a folder's name ends with a slash."""
+    """Return a tree's content with entries in git's order (folders sort with a slash)."""
     return b"".join(
         b"%o %b\0%b" % (entry.mode, name, bytes.fromhex(entry.sha))
         for name, entry in sorted(entries.items(), key=_place)
@@ -289,6 +289,6 @@ def _tree_content(entries: Entries) -> bytes:
 
 def _place(item: tuple[bytes, TreeEntry]) -> bytes:
     name, entry = item
-    # As base_name_compare in git's read-cache.c: in another order `git fsck` says treeNotSorted,
-    # and a look-up by halving passes a name by.
+    # Like base_name_compare in git's read-cache.c: otherwise `git fsck` reports treeNotSorted, and
+    # a binary search misses a name.
     return name + b"/" if entry.mode == FOLDER else name

@@ -1,4 +1,4 @@
-"""The bounds of a task's proposal, checked by `stat` alone before a byte of it is read."""
+"""Check a proposal's size limits by `stat` before reading any content."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 _MEGABYTE = 1 << 20
 _SHOWN = 200
-"""Characters of a path too long to be opened."""
+"""Shown characters of a path too long to be opened."""
 _DEEPEST = 500
-"""Folders around a file that is taken up at all; the rules of paths let pass far fewer."""
-# dir.c, `warning_errno(_("could not open directory '%s'"), ...)`; git ends with 0 all the same, and
-# cuts the line where it is longer than 4 kB
+"""Maximum folders around a proposed file; the path rules allow far fewer."""
+# dir.c, `warning_errno(_("could not open directory '%s'"), ...)`; git still exits with 0, and
+# truncates lines longer than 4 kB
 _UNOPENED = regex(r"could not open directory '([^'\n]*)")
 _CHANGED = ("ls-files", "-z", "--others", "--modified", "--exclude-standard")
 
@@ -58,7 +58,7 @@ class ProposalBounds:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Those of a run."""
+        """Create the bounds from the settings."""
         own, usual = settings.limits, cls()
         file_size, size = map(bytes_of, (own.proposal_file_size, own.proposal_size))
         return cls(file_size or usual.file_size, size or usual.size, own.proposal_files)
@@ -71,7 +71,7 @@ class ProposalBounds:
         left_out: Collection[bytes] = (),
         seconds: float = SECONDS,
     ) -> list[bytes]:
-        """The files that differ from the index of `git`; raises ProposalError for too much.
+        """Return the files that differ from the index. Raises ProposalError above the limits.
 
         `inside` gives a path of the tree as the project has it; raises GitTimeoutError.
         """
@@ -81,7 +81,7 @@ class ProposalBounds:
     def hold_paths(
         self, paths: list[bytes], tree: Path, inside: Callable[[str], str]
     ) -> list[bytes]:
-        """The same files; raises ProposalError for too much."""
+        """Return the files within the limits; raises ProposalError if they exceed them."""
         if len(paths) > self.files:
             raise TooMuchError(
                 "",
@@ -118,8 +118,8 @@ class ProposalBounds:
 def _find_differing(
     git: Git, tree: Path, inside: Callable[[str], str], seconds: float
 ) -> list[bytes]:
-    """Paths that are new or changed; a folder that git cannot look into is no empty one."""
-    # In English: what git says is looked through for its words.
+    """Return the new and changed paths, after making unreadable folders readable."""
+    # In English: git's messages are parsed.
     plain = git.with_settings(LC_ALL="C")
     answer = plain.ask(*_CHANGED, seconds=seconds)
     if _UNOPENED.search(answer.stderr):
@@ -141,7 +141,7 @@ def _shorten(shown: str) -> str:
 
 
 def _size(path: bytes) -> int:
-    """Bytes of a plain file; 0 for what is no such file, or gone."""
+    """Return the size of a regular file in bytes; 0 for anything else."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -150,7 +150,7 @@ def _size(path: bytes) -> int:
 
 
 def find_left_over(git: Git, tree: Path, prefix: Prefix, refused: str) -> tuple[Change, ...]:
-    """What git refused to add, in these words of its own, as changes that no rule lets pass."""
+    """Return the files that git refused to add, as changes that no rule allows."""
     others = git.run("ls-files", "-z", "--others", "--exclude-standard")
     differing = git.run("diff-files", "-z", "--name-only", "--ignore-submodules=all")
     paths = {text(path) for path in (others + differing).split(b"\0") if path}
@@ -171,7 +171,7 @@ def _odd(tree: Path, prefix: Prefix, path: str, refused: str) -> Change:
 
 
 def same_but_case(new: Iterable[str], there: Iterable[str]) -> dict[str, str]:
-    """New paths that a file system without case takes for another path, with that one.
+    """Return new paths that differ from another path only in case, with that path.
 
     `there` are all paths after the change. Folders count: `Src/a` and `src/b` are one folder there.
     """
@@ -182,7 +182,7 @@ def same_but_case(new: Iterable[str], there: Iterable[str]) -> dict[str, str]:
 
 
 class Spelling:
-    """How the paths of a slot's base are spelled, kept from one base to the next."""
+    """The spelling of the paths of a slot's base, reused from one base to the next."""
 
     def __init__(self) -> None:
         self._come: set[bytes] = set()
@@ -190,16 +190,16 @@ class Spelling:
         self._is_whole = True
 
     def follow(self, come: Mapping[bytes, object | None]) -> None:
-        """The next base differs from the last one in these paths; None for one that is gone."""
-        # Nothing can be taken out of the table, since a folder in it may be that of other paths as
-        # well: where a path is gone it is made anew.
+        """Apply the paths in which the next base differs; None is a removed one."""
+        # Entries can't be removed from the table, since other paths may share a folder: after a
+        # deletion it is rebuilt.
         self._is_whole = self._is_whole and None not in come.values()
         self._come.update(come)
 
     def find_clashes(
         self, changes: Sequence[Change], paths: AbstractSet[bytes], prefix: Prefix
     ) -> dict[str, str]:
-        """New paths of changes made on a base with these paths, as `same_but_case` gives them."""
+        """Return the case conflicts of changes on a base, as `same_but_case` does."""
         new = {change.path for change in changes if change.action is Action.CREATE}
         if not new:
             return {}
@@ -227,7 +227,7 @@ def _spell(spelled_as: dict[str, str], paths: Iterable[str]) -> None:
 
 
 def _find_clashes(new: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
-    """New paths that the paths `known` spell otherwise, or new ones before them; see `_spell`."""
+    """Return new paths that differ only in case from `known` or new ones; see `_spell`."""
     own: dict[str, str] = {}
     clashes: dict[str, str] = {}
     for path in sorted(new):
@@ -244,5 +244,5 @@ def _find_clashes(new: Iterable[str], known: Mapping[str, str]) -> dict[str, str
 
 
 def _fold_case(path: str) -> str:
-    # HFS+ and APFS take `é` in one and in two characters for the same name as well.
+    # HFS+ and APFS also equate `é` as one and as two characters.
     return unicodedata.normalize("NFC", path).casefold()

@@ -1,4 +1,4 @@
-"""A push with nothing of the repository's own configuration in it but the address it names.
+"""Push with nothing of the repository's own configuration but the address.
 
 `.git/config` comes with a clone that is unpacked, and names programs that a push would run: an
 ssh command, helpers for logins, rewritten addresses, what answers at the other end. So git pushes
@@ -32,7 +32,7 @@ _HELPER = regex(r"([A-Za-z0-9][A-Za-z0-9+.-]*)::")
 """`<transport>::<address>` names a program (gitremote-helpers(7))."""
 _RUNS_ANYTHING = frozenset({"ext", "fd"})
 _SSH = regex(r"[^/]+:")
-"""`host:path`, where no slash comes before the colon (git-push(1), "GIT URLS")."""
+"""`host:path`, without a slash before the colon (git-push(1), "GIT URLS")."""
 _SYMREF = regex(r"^ref: refs/heads/(\S+)\tHEAD$", re.MULTILINE)
 _HEEDED = ("core.askpass", "core.gitproxy", "core.sshcommand", "credential.", "http.", "url.")
 _UNSAID = frozenset(
@@ -52,14 +52,14 @@ class Push:
 def prepare_push(
     repository: Repository, remote: str, refs: tuple[str, ...], environ: Mapping[str, str]
 ) -> Iterator[Push]:
-    """While entered, refs can be pushed under their own names to a remote's address.
+    """Prepare a push of refs under their own names to a remote's address.
 
     Raises RunnerError for an address that names a program, or a folder of the repository itself.
     """
     address = address_of(repository, remote)
     names = [f"{repository.git.line('rev-parse', '--verify', ref)}:{ref}" for ref in refs]
     # A configuration may name another program for that end (remote.<name>.receivepack,
-    # git-config(1)), which for a path is this machine: named here it is git's own.
+    # git-config(1)), which for a path runs on this machine: this sets git's own.
     words = ("push", "--porcelain", "--no-recurse-submodules", "--receive-pack=git-receive-pack")
     effects.step("push", address)
     with _apart(repository, (*words, "--", address, *names), environ) as push:
@@ -70,7 +70,7 @@ def prepare_push(
 def prepare_question(
     repository: Repository, remote: str, environ: Mapping[str, str]
 ) -> Iterator[Push]:
-    """While entered, a remote's address can be asked for its HEAD, as `head_name` reads it.
+    """Prepare a query of a remote's HEAD, which `head_name` reads.
 
     Raises RunnerError where a push there would be refused.
     """
@@ -81,7 +81,7 @@ def prepare_question(
 
 
 def head_name(output: str) -> str:
-    """The branch in what `git ls-remote --symref ADDRESS HEAD` prints; empty where it has none."""
+    """Return the branch in the output of `git ls-remote --symref ADDRESS HEAD`; else empty."""
     found = _SYMREF.search(output)
     return found[1] if found else ""
 
@@ -90,24 +90,24 @@ def head_name(output: str) -> str:
 def _apart(
     repository: Repository, words: tuple[str, ...], environ: Mapping[str, str]
 ) -> Iterator[Push]:
-    """A git command in a folder of its own, by the person's own configuration."""
+    """Prepare a git command in a separate folder, with the person's own configuration."""
     with TemporaryFolder("push") as box:
         folder, env = lay_apart(repository, Path(box), environ)
-        # a person's own hooks are meant for their repository, which this folder is not
+        # the user's hooks are written for their repository, not for this folder
         yield Push(("git", f"--git-dir={folder}", "-c", "core.hooksPath=/dev/null", *words), env)
 
 
 def lay_apart(
     repository: Repository, box: Path, environ: Mapping[str, str]
 ) -> tuple[Path, dict[str, str]]:
-    """A git folder in `box` that borrows the objects, and the environment to use it in."""
+    """Create a separate git folder that borrows the objects; return it with its variables."""
     configuration = repository.configuration()
     folder, own = box / "git", box / "config"
     lay_out(folder, repository.lender(), (), "ref: refs/heads/none")
     own.write_text(own_text(configuration), "utf-8", "surrogateescape")
     return folder, {
         "GIT_ALLOW_PROTOCOL": ":".join(_find_allowed(configuration)),
-        # Behind ours: what a person allows by their own GIT_ALLOW_PROTOCOL counts.
+        # After ours: the user's own GIT_ALLOW_PROTOCOL overrides.
         **{name: value for name, value in environ.items() if name not in _UNSAID},
         "GIT_CONFIG_GLOBAL": str(own),
         "GIT_CONFIG_NOSYSTEM": "1",
@@ -115,7 +115,7 @@ def lay_apart(
 
 
 def record_push(repository: Repository, remote: str, ref: str) -> None:
-    """Remember what a remote's branch is on now, where this clone follows its branches."""
+    """Update the remote-tracking branch after a push, if this clone has one."""
     branch = ref.removeprefix("refs/heads/")
     followed = f"+refs/heads/*:refs/remotes/{remote}/*"
     if branch != ref and followed in _values_of_key(repository.configuration(), remote, "fetch"):
@@ -123,15 +123,15 @@ def record_push(repository: Repository, remote: str, ref: str) -> None:
 
 
 def address_of(repository: Repository, remote: str) -> str:
-    """Where a push to a remote goes. Raises RunnerError where a push would run what it names."""
+    """Return the push address of a remote. Raises RunnerError for one that would run a program."""
     configuration = repository.configuration()
     values = _values_of_key(configuration, remote, "pushurl") or _values_of_key(
         configuration, remote, "url"
     )
     address = values[-1] if values else ""
     hint = f"git remote set-url --push {remote} ADDRESS"
-    # What begins with a dash is an option to somebody on the way (CVE-2017-1000117: a host that ssh
-    # took for one).
+    # A program on the way may parse a leading dash as an option (CVE-2017-1000117: ssh did so for a
+    # host).
     if not address:
         hint = f"git remote add {remote} ADDRESS"
     if not address or address.startswith("-"):
@@ -143,15 +143,15 @@ def address_of(repository: Repository, remote: str) -> str:
     if folder is None:
         return address
     there = Path(os.path.realpath(repository.root / folder))
-    # A folder of the clone as a remote: git would run in it, by its configuration and with its
-    # hooks, what came along when it was unpacked.
+    # A remote inside the clone: git would run in a folder that came with the unpacked clone, with
+    # its configuration and hooks.
     if there.is_relative_to(repository.folders.top):
         raise _make_refusal(f"the address of {remote!a} is inside this repository", hint)
     return str(there)
 
 
 def find_left_out(repository: Repository) -> tuple[str, ...]:
-    """Keys of the repository's own configuration that a push would have heeded, and this does not.
+    """Return the keys of the repository's configuration that affect a push but are ignored here.
 
     Where a push fails, a person may want them in their own configuration.
     """
@@ -161,19 +161,19 @@ def find_left_out(repository: Repository) -> tuple[str, ...]:
 
 
 def own_text(configuration: Configuration) -> str:
-    """The person's own configuration as one file; what depends on the folder is taken up in it."""
+    """Return the user's git configuration as one file, with all includes resolved."""
     own = (one for one in configuration.entries if one.scope in OWN)
     return "".join(
         _entry(one.key, one.value)
         for one in own
-        # What they include is in `entries` already, and a condition (gitdir:) would be asked of the
-        # wrong folder here.
+        # Included settings are already in `entries`, and a condition (gitdir:) would be evaluated
+        # for the wrong folder here.
         if not one.key.startswith(("include.", "includeif."))
     )
 
 
 def _entry(key: str, value: str) -> str:
-    """One value as git-config(1) writes it, under a heading of its own."""
+    """Format one value as in git-config(1), in its own section."""
     section, _, rest = key.partition(".")
     subsection, _, name = rest.rpartition(".")
     heading = f'{section} "{_escape(subsection)}"' if subsection else section
@@ -192,7 +192,7 @@ def _values_of_key(configuration: Configuration, remote: str, name: str) -> list
 
 
 def _find_allowed(configuration: Configuration) -> list[str]:
-    """Ways to reach an address that run no program it names, and those the person allows."""
+    """Return the protocols that run no program, and those that the person allows."""
     keys = (
         one.key.split(".")
         for one in configuration.entries
@@ -203,7 +203,7 @@ def _find_allowed(configuration: Configuration) -> list[str]:
 
 
 def _folder(address: str) -> str | None:
-    """The folder that an address names on this machine; None for another machine."""
+    """Return the local folder of an address, or None for another machine."""
     if address.startswith("file://"):
         return address.removeprefix("file://")
     elsewhere = "://" in address or _HELPER.match(address) or _SSH.match(address)

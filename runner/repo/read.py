@@ -1,4 +1,4 @@
-"""A person's repository, read: state, contents, history. It changes nothing."""
+"""Read a person's repository: state, contents, history. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ else:
 
 
 _FEW = 16
-"""Paths that are looked up here; of more git is asked at once."""
+"""Paths that are looked up here; for more, git is called at once."""
 _NEAR = 24
-"""Commits that are read here before git is asked about a history."""
+"""Commits read here before git is asked about a history."""
 _NAME = regex(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -72,17 +72,17 @@ class Repository:
         self._objects = ObjectReader(self.git)
         self._writer = ObjectWriter(self.git.with_settings(DURABLE), folders.objects)
         self.trees = TreeMemory()
-        """What was read of its trees; for scratch slots, too, which borrow its objects."""
+        """Cached trees; also for scratch slots, which borrow its objects."""
         self._last_log: tuple[tuple[str, ...], bytes] = ((), b"")
         self._configuration: Configuration | None = None
         self._configured: tuple[StatCache, ...] | None = None
         self._closed_with: list[Callable[[], None]] = []
         self.sign_seconds = 30.0
-        """How long a signing program may take."""
+        """Timeout of a signing program, in seconds."""
         self.signs_off: bool | None = None
-        """Whether commits are signed off; None: as `format.signoff` says."""
+        """Whether commits are signed off; None: as in `format.signoff`."""
         self.publish: Callable[[Head, str], object] | None = None
-        """Moves a remote's branch from a head to a commit before the branch here follows."""
+        """Moves a remote's branch from a head to a commit before the local branch follows."""
 
     @classmethod
     def open(cls, root: Path) -> Self:
@@ -100,7 +100,7 @@ class Repository:
         self.close()
 
     def close(self) -> None:
-        """End the processes that are kept running, and what else was opened for this repository."""
+        """Stop all helper processes and close other resources of the repository."""
         self._objects.close()
         self._writer.close()
         for close in self._closed_with:
@@ -108,11 +108,11 @@ class Repository:
         self._closed_with.clear()
 
     def on_close(self, close: Callable[[], None]) -> None:
-        """Have something closed with it: what is known of a repository is opened by questions."""
+        """Register a function to be called when the repository is closed."""
         self._closed_with.append(close)
 
     def quiet(self) -> Git:
-        """Git for what may look into files: the filters this repository names now are silenced.
+        """Return Git without the repository's filters, for commands that read file contents.
 
         That is `status`, and any write of the index, which compares files that were written in
         the same second (racy git). Asked anew whenever its own configuration may have changed.
@@ -127,26 +127,25 @@ class Repository:
         return self._configuration
 
     def _configuration_files(self) -> tuple[StatCache, ...] | None:
-        """What the repository's own configuration looks like; None while it may still change."""
+        """Return the stat of the repository's configuration; None if it just changed."""
         places = (self.folders.common / "config", self.folders.git / "config.worktree")
         found = tuple(map(signature, places))
         newest = max(at.newest for at in found) / 1e9
-        # A file that was written within a tick of the clock may be written once more and look the
-        # same.
+        # A file written within a clock tick may be written again and look the same.
         return found if abs(time.time() - newest) > TICK else None
 
     # --- what is there now ---
 
     def head(self) -> Head:
-        """What HEAD says now, with the landings that wait for a person's commit."""
+        """Return the current HEAD, including landings that wait for a person's commit."""
         return read_head(self.folders.top, self.folders)
 
     def find_head(self) -> Head:
-        """What HEAD says now and no more."""
+        """Return the current HEAD without waiting landings."""
         return find_head(self.folders.top, self.folders)
 
     def state(self) -> RepoState:
-        """What a person's repository is like now."""
+        """Return the current state of the repository."""
         head = self.head()
         found = repo_state.read_state(self.quiet(), head, self.configuration(), self.prefix)
         if head.beneath is None:
@@ -154,26 +153,26 @@ class Repository:
         return repo_state.beside_waiting(self, found)
 
     def configuration(self) -> Configuration:
-        """Git's configuration, read once and again with each `state()`."""
+        """Return git's configuration, read once and again by each `state()`."""
         return self._configuration or self._look_at_configuration()
 
     def _read_configuration(self) -> Configuration:
         return configuration.read_configuration(self.git)
 
     def identity(self) -> Identity:
-        """Who commits; `invented` when nobody is configured."""
+        """Return the committer; `invented` if none is configured."""
         return self.configuration().identity()
 
     def load_signing(self) -> Signing | None:
-        """How commits are signed, when the person's own configuration says so."""
+        """Return how commits are signed, if the person's configuration requires it."""
         return self.configuration().load_signing()
 
     def object_format(self) -> str:
-        """`sha1` or `sha256`."""
+        """Return the object format, `sha1` or `sha256`."""
         return self.configuration().value("extensions.objectformat") or "sha1"
 
     def zeros(self) -> str:
-        """The name of no object, in the length this repository uses."""
+        """Return the null object name in the length of this repository's hashes."""
         return "0" * (64 if self.object_format() == "sha256" else 40)
 
     def write_object(self, kind: str, content: bytes) -> str:
@@ -181,16 +180,16 @@ class Repository:
         return self._writer.write(kind, content)
 
     def objects(self, *, writes: bool = False) -> Objects:
-        """Its objects; trees that are made of them are only named, unless it `writes`."""
+        """Return the object database; new trees are only named unless it `writes`."""
         writer = self._writer if writes else None
         return Objects(self.object_format(), self._objects, writer, self.trees)
 
     def empty_tree(self) -> str:
-        """The name of the empty tree."""
+        """Return the name of the empty tree."""
         return EMPTY[self.object_format()]
 
     def lender(self) -> Lender:
-        """What scratch trees borrow from here; a value, for any thread."""
+        """Return the parts that scratch trees borrow, as a value for any thread."""
         head, who = self.head(), self.identity()
         return Lender(
             objects=self.folders.objects,
@@ -205,11 +204,11 @@ class Repository:
     # --- contents ---
 
     def blob(self, treeish: str, path: str) -> bytes | None:
-        """Bytes of a file in a commit or tree, as git stores them; None when there is none."""
+        """Return a file's stored bytes in a commit or tree, or None."""
         whole = self.prefix.whole(path)
         if self.trees.has(treeish):
             return self._known_blob(treeish, whole)
-        # The reader is asked line by line, so such a name would be two questions.
+        # The reader gets one request per line, so such a name would be two requests.
         if "\n" in whole:
             entry = self.tree_entries(treeish, (path,)).get(path)
             name = entry.sha if entry else ""
@@ -219,12 +218,12 @@ class Repository:
         return found[1] if found and found[0] == "blob" else None
 
     def _known_blob(self, treeish: str, whole: str) -> bytes | None:
-        """The same where the tree was read before: what is not there needs no question."""
+        """Return a file's bytes from a cached tree without a git process, or None."""
         entry = self.objects().entry(treeish, whole)
         return self.content(entry.sha) if entry and entry.mode not in (FOLDER, GITLINK) else None
 
     def content(self, sha: str) -> bytes | None:
-        """Bytes of a blob by its name; None when there is none."""
+        """Return the bytes of a blob by its name, or None."""
         return self.objects().blob(sha)
 
     def has_file(self, treeish: str, path: str) -> bool:
@@ -232,7 +231,7 @@ class Repository:
         return bool(treeish) and path in self.tree_entries(treeish, (path,))
 
     def tree_entries(self, treeish: str | None, paths: Sequence[str]) -> dict[str, TreeEntry]:
-        """Mode and object at each of these paths that the tree holds; none for no commit."""
+        """Return mode and object of these paths that exist in the tree; empty without a commit."""
         if not self._is_name(treeish) or len(paths) > _FEW:
             return tree_entries(self.git, self.prefix, treeish, paths)
         objects = self.objects()
@@ -240,17 +239,17 @@ class Repository:
         return {path: entry for path, entry in found.items() if entry}
 
     def _is_name(self, name: str | None) -> TypeGuard[str]:
-        """Whether that is an object's whole name, which means the same for ever."""
+        """Return whether a name is a full object name, which never changes its meaning."""
         return name is not None and bool(_NAME.fullmatch(name))
 
     def list_tree(self, treeish: str) -> tuple[str, ...]:
-        """Every path of a tree that lies in the project, files and gitlinks."""
+        """Return all paths of a tree in the project, files and gitlinks."""
         out = text(self.git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", treeish))
         inside = (self.prefix.inside(path) for path in out.split("\0")[:-1])
         return tuple(path for path in inside if not path.startswith("../"))
 
     def tree_of(self, commit: str | None) -> str:
-        """The tree of a commit or tree; the empty tree for no commit. Raises GitError."""
+        """Return the tree of a commit or tree; the empty one for no commit. Raises GitError."""
         if not commit:
             return self.empty_tree()
         if commit in self.trees.commits:
@@ -262,7 +261,7 @@ class Repository:
         return self.git.line("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
 
     def diff_trees(self, old: str | None, new: str | None) -> tuple[TreeChange, ...]:
-        """Paths that differ between two commits or trees; renames are a deletion and a creation."""
+        """Return the changes between two commits or trees; renames become delete and create."""
         known = self.trees
         if old and new and all(known.has(one) for one in (old, new)):
             found = sorted(self.objects().find_differing(old, new), key=itemgetter(0))
@@ -275,13 +274,13 @@ class Repository:
         return TreeChange(self.prefix.inside(text(path)), old.mode, new.mode, old.sha, new.sha)
 
     def has_tree(self, tree: str) -> bool:
-        """Whether git still has a tree."""
+        """Return whether a tree exists in the repository."""
         return self.trees.has(tree) or not self.git.ask("cat-file", "-e", f"{tree}^{{tree}}").exit
 
     # --- history ---
 
     def is_ancestor(self, older: str, newer: str) -> bool:
-        """Whether `newer` descends from `older`, or is it; an unknown commit is no ancestor."""
+        """Return whether `newer` descends from or equals `older`; False if one is unknown."""
         if self._is_name(older) and self._is_name(newer) and self._has_true_parents():
             near = self._find_near(older, newer)
             if near is not None:
@@ -289,7 +288,7 @@ class Repository:
         return self.git.ask("merge-base", "--is-ancestor", older, newer).exit == 0
 
     def _find_near(self, older: str, newer: str) -> bool | None:
-        """Whether the first few commits from `newer` back are `older`; None where more are left."""
+        """Search the nearest ancestors of `newer` for `older`; return None if inconclusive."""
         seen, pending = {newer}, deque((newer,))
         while pending and len(seen) <= _NEAR:
             commit = pending.popleft()
@@ -304,34 +303,34 @@ class Repository:
         return None if pending else False
 
     def _has_true_parents(self) -> bool:
-        """Whether a commit's parents are those that it names (gitglossary(7), shallow, grafts)."""
+        """Return whether parents are unaltered by shallow clones and grafts (gitglossary(7))."""
         common = self.folders.common
         return not ((common / "shallow").exists() or (common / "info" / "grafts").exists())
 
     def is_unmerged(self, path: str) -> bool:
-        """Whether the index holds several sides of a file, of which a person makes one."""
+        """Return whether the index has an unresolved merge conflict for a file."""
         return bool(self.git.run("ls-files", "--unmerged", "-z", "--", self.prefix.whole(path)))
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """The best common ancestor of two commits, or None."""
+        """Return the best common ancestor of two commits, or None."""
         answer = self.git.ask("merge-base", one, other)
         return answer.out.decode().strip() or None
 
     def resolve(self, name: str) -> str | None:
-        """The commit a name means, or None."""
+        """Return the commit of a name, or None."""
         if self._is_name(name) and (found := self._objects.read(name)) and found[0] == "commit":
             return name
         answer = self.git.ask("rev-parse", "-q", "--verify", "--end-of-options", name + "^{commit}")
         return answer.out.decode().strip() or None
 
     def commit_that_added(self, tip: str, path: str) -> str:
-        """The last commit that `tip` reaches and that made this file; empty for none."""
+        """Return the last commit reachable from `tip` that added this file; else empty."""
         words = ("log", "--max-count=1", "--diff-filter=A", "--no-renames", "--format=%H")
         options = ("--no-show-signature", "--end-of-options", tip, "--", self.prefix.whole(path))
         return text(self.git.run(*words, *options)).strip()
 
     def tell_history(self, tip: str, *options: str) -> bytes:
-        """What `git log` with these options says of a commit's history, which never changes.
+        """Return `git log` output of a commit's history; the last result is cached.
 
         Git is asked once of the same; only the last answer is kept.
         """
@@ -343,24 +342,24 @@ class Repository:
         return self._last_log[1]
 
     def parents_of(self, commit: str) -> tuple[str, ...]:
-        """The commits that a commit names as its parents; none for what is no commit."""
+        """Return the parents of a commit; empty if it is not a commit."""
         found = self._objects.read(commit)
         return _parents(found[1]) if found and found[0] == "commit" else ()
 
     def message(self, commit: str) -> str:
-        """The whole message of a commit. Raises GitError."""
+        """Return the full message of a commit. Raises GitError."""
         form = ("--no-show-signature", "--no-notes", "--format=%B")
         return text(self.git.run("log", "-1", *form, "--end-of-options", commit)).strip() + "\n"
 
     def log_trailers(self, tip: str, *, since: str | None = None) -> Iterator[LandedCommit]:
-        """Commits of the plan's tasks that `tip` reaches, `since` does not, newest first."""
+        """Yield the tasks' commits reachable from `tip` but not from `since`, newest first."""
         tips = (tip, f"^{since}") if since else (tip,)
         return landed_commits.find_landed_commits(self.git, self.prefix, tips)
 
     def find_landing(
         self, tip: str, task: str, attempt: int, *, since: str | None = None, limit: int = 2000
     ) -> str | None:
-        """The commit that landed an attempt, looked for from `tip` back over `limit` commits."""
+        """Return the commit that landed an attempt, within `limit` commits back from `tip`."""
         tips = (tip, f"^{since}") if since and self.resolve(since) else (tip,)
         found = landed_commits.find_landed_commits(self.git, self.prefix, tips, limit)
         wanted = (task, attempt, False)
@@ -368,7 +367,7 @@ class Repository:
         return next((commit for commit, key in landings if key == wanted), None)
 
     def attributes(self, paths: Sequence[str], names: Sequence[str]) -> dict[str, dict[str, str]]:
-        """Attributes such as `filter` that apply to paths, for each path that has any set."""
+        """Return the attributes such as `filter`, for each path that has any."""
         whole = "".join(self.prefix.whole(path) + "\0" for path in paths)
         out = self.git.run(
             "check-attr", "-z", "--stdin", *names, stdin=whole.encode("utf-8", "surrogateescape")
@@ -381,7 +380,7 @@ class Repository:
         return found
 
     def ignore_rules(self) -> bytes:
-        """The person's own ignore rules for this repository, beside those the tree holds.
+        """Return the user's ignore rules outside the tree's .gitignore files.
 
         Commands see them in scratch trees: of what a clone's own `.git` names, or links to, only
         what lies in the repository is read.
@@ -397,12 +396,12 @@ class Repository:
         return b"\n".join(path.read_bytes() for path in files if path.is_file())
 
     def _holds(self, path: Path) -> bool:
-        """Whether a file is there, in the work tree or in git's folder, wherever links lead."""
+        """Return whether a file is inside the work tree or the git folder, with links resolved."""
         real, places = Path(os.path.realpath(path)), (self.folders.top, self.folders.common)
         return real.is_file() and any(real.is_relative_to(place) for place in places)
 
 
 def _parents(commit: bytes) -> tuple[str, ...]:
-    """The parents that the content of a commit names ("Git Internals - Git Objects")."""
+    """Return the parents listed in a commit object."""
     lines = text(commit.partition(b"\n\n")[0]).split("\n")
     return tuple(line[7:] for line in lines if line.startswith("parent "))

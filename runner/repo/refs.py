@@ -1,4 +1,4 @@
-"""Names for commits that must not be lost: drafts on branches, and refs of the runner's own.
+"""Refs that preserve commits: draft branches, and the runner's own refs.
 
 Annotated tags: made once, on a commit, and never moved.
 """
@@ -27,35 +27,35 @@ if TYPE_CHECKING:
 
 _SLUG_WIDTH = 50
 _REFUSALS = 3
-"""Names for a draft that git may refuse before it is given up."""
+"""Names tried for a draft that git refuses."""
 _DRAFTS = "drafts"
-"""Of which commit each draft was made: `<task>/<branch>`."""
+"""Refs with the commit from which each draft was made: `<task>/<branch>`."""
 _BELOW = "refs/runner"
 _OF = "of-"
 
 
 def keep_ref(repo: Repository, name: str, commit: str) -> None:
-    """Hold a commit under `refs/runner/<name>`, durably. Raises GitError."""
+    """Keep a commit under `refs/runner/<name>`, durably. Raises GitError."""
     repo.git.with_settings(DURABLE).run("update-ref", f"refs/runner/{name}", commit)
 
 
 def read_ref(repo: Repository, name: str) -> str | None:
-    """The commit held under `refs/runner/<name>`, or None."""
+    """Return the commit of `refs/runner/<name>`, or None."""
     return repo.resolve(f"refs/runner/{name}")
 
 
 def drop_ref(repo: Repository, name: str) -> None:
-    """Let go of `refs/runner/<name>`; one that is not there is fine. Raises GitError."""
+    """Delete `refs/runner/<name>`; a missing one is no error. Raises GitError."""
     repo.git.with_settings(DURABLE).run("update-ref", "-d", f"refs/runner/{name}")
 
 
 def branch_exists(repo: Repository, branch: str) -> bool:
-    """Whether a local branch is there."""
+    """Return whether a local branch exists."""
     return repo.resolve(f"refs/heads/{branch}") is not None
 
 
 def slug(title: str) -> str:
-    """A title as part of a branch name: `booking-model`; never empty."""
+    """Return a title as a part of a branch name: `booking-model`; never empty."""
     words = re.sub(r"[^\w]+", "-", title.lower(), flags=re.ASCII).strip("-_")
     return words[:_SLUG_WIDTH].strip("-_") or "work"
 
@@ -68,14 +68,14 @@ def draft(
     changes: Sequence[WrittenChange],
     message: str,
 ) -> str:
-    """Keep work that did not pass on a branch `draft/TASK-003-slug`; the branch's name.
+    """Save rejected work on a branch `draft/TASK-003-slug`, and return the branch's name.
 
     Older work is never replaced: another tree on the same parent takes the next number. Work
     that is there already is not kept twice. Raises GitError.
     """
     made = commit_tree(repo, parent, changes, message, sign=False)
     start = f"{slug(task).upper()}-{slug(title)}"
-    # a branch called `draft` leaves no room below it (git keeps refs as files)
+    # a branch called `draft` prevents refs below it (git stores refs as files)
     start = f"draft-{start}" if branch_exists(repo, "draft") else f"draft/{start}"
     refused = 0
     for number in count(1):
@@ -100,23 +100,23 @@ def _notes(repo: Repository) -> str:
 
 
 def find_draft(repo: Repository, task: str, branch: str) -> str | None:
-    """The commit of a draft branch, as it was made where somebody deleted the branch."""
+    """Return the commit of a draft branch, even if the branch was deleted."""
     names = (f"refs/heads/{branch}", f"{_notes(repo)}/{task}/{branch}")
     return next(filter(None, map(repo.resolve, names)), None)
 
 
 def _create(repo: Repository, task: str, branch: str, commit: str) -> None:
-    """Make the branch, and note beside it what it was made of, in one transaction."""
-    # One transaction (git-update-ref(1), --stdin): a branch without its note would be taken for a
-    # person's own and stay for ever. The note of a branch that a person deleted or renamed since
-    # is replaced.
+    """Create the branch and a note of its first commit in one transaction."""
+    # One transaction (git-update-ref(1), --stdin): a branch without its note would count as a
+    # person's own and stay forever. The note of a branch that a person deleted or renamed is
+    # replaced.
     lines = f"create refs/heads/{branch} {commit}\nupdate {_notes(repo)}/{task}/{branch} {commit}\n"
     git = repo.git.with_settings(DURABLE)
     git.run("update-ref", "-m", "runner: keep", "--stdin", stdin=lines.encode())
 
 
 def drop_drafts(repo: Repository, task: str) -> None:
-    """Take a task's drafts away that nobody touched since they were made.
+    """Delete a task's draft branches that were not changed since their creation.
 
     One whose tip is another by now, or that is checked out somewhere, is a person's and stays.
     """
@@ -127,14 +127,14 @@ def drop_drafts(repo: Repository, task: str) -> None:
         branch = f"refs/heads/{ref.removeprefix(noted)}"
         lines = f"delete {ref} {commit}\n"
         if repo.resolve(branch) == commit and not _is_checked_out(repo, branch):
-            # With the commit that was seen: a person who moves the branch at this moment keeps it,
-            # and the note as well.
+            # With the commit that was read: a person who moves the branch right now keeps it, and
+            # the note as well.
             lines += f"delete {branch} {commit}\n"
         repo.git.with_settings(DURABLE).ask("update-ref", "--stdin", stdin=lines.encode())
 
 
 def sweep_drafts(repo: Repository, is_done: Callable[[str], bool]) -> None:
-    """The same of all tasks that are over; asks no git where no draft was made."""
+    """Delete the unchanged drafts of all finished tasks; runs no git if there are no drafts."""
     noted = list_refs(repo, own_name(repo, _DRAFTS))
     for task in dict.fromkeys(one.partition("/")[0] for one in noted):
         if is_done(task):
@@ -146,16 +146,16 @@ class DraftBranch(NamedTuple):
 
     branch: str
     commit: str
-    """Where it stands; another one by now is a person's."""
+    """Its commit; if the branch is elsewhere now, it is a person's."""
     note: str
-    """The ref that says of which commit it was made."""
+    """Ref with the commit from which it was made."""
     time: int
-    """When its last commit was made, in seconds since 1970."""
+    """Time of its last commit, in seconds since 1970."""
     why: str
 
 
 def find_drafts(repo: Repository, is_over: Callable[[str], bool]) -> Iterator[DraftBranch]:
-    """Drafts that lose nothing: merged into HEAD, or untouched and of a task that is over.
+    """Yield drafts that can be deleted: merged into HEAD, or unchanged and of a finished task.
 
     None that is checked out somewhere. One of an open task goes only where it is merged.
     """
@@ -185,9 +185,9 @@ def forget_draft(repo: Repository, one: DraftBranch) -> bool:
 
 
 def _is_checked_out(repo: Repository, branch: str) -> bool:
-    """Whether a work tree, this one or a linked one, is on a branch."""
-    # `git branch -D` refuses a branch that a work tree is on; git-update-ref(1), which takes it
-    # away here, asks nobody.
+    """Return whether any work tree has a branch checked out."""
+    # `git branch -D` refuses a branch that is checked out; git-update-ref(1), which deletes it
+    # here, does not check.
     listed = repo.git.run("worktree", "list", "--porcelain").decode("utf-8", "replace")
     return f"branch {branch}" in listed.splitlines()
 
@@ -200,12 +200,12 @@ def _parent(repo: Repository, commit: str) -> str | None:
 
 
 def tag_exists(repo: Repository, name: str) -> bool:
-    """Whether a tag of this name is there, whatever it is on."""
+    """Return whether a tag of this name exists."""
     return repo.git.ask("rev-parse", "-q", "--verify", f"refs/tags/{name}").exit == 0
 
 
 def free_tag(repo: Repository, name: str) -> str:
-    """The name, or the first of `name-2`, `name-3` … that no tag has."""
+    """Return the first unused tag of `name`, `name-2`, `name-3` …."""
     number, found = 1, name
     while tag_exists(repo, found):
         number += 1
@@ -216,8 +216,8 @@ def free_tag(repo: Repository, name: str) -> str:
 def require_free(repo: Repository, name: str) -> None:
     """Raise RunnerError for a name that git does not take, or that a tag has already."""
     asked = repo.git.ask("check-ref-format", f"refs/tags/{name}")
-    # git-check-ref-format(1) looks at the whole ref, where a dash may begin a part; `git tag` takes
-    # no name that begins with one.
+    # git-check-ref-format(1) checks the whole ref, in which a dash may start a part; `git tag`
+    # rejects a name that starts with one.
     if asked.exit or name.startswith("-"):
         raise RunnerError("not a valid tag name", where=name, hint="use a name such as v1.0.0")
     if tag_exists(repo, name):
@@ -230,13 +230,13 @@ def require_free(repo: Repository, name: str) -> None:
 
 
 def make_tag(repo: Repository, name: str, commit: str, message: str) -> None:
-    """Make an annotated tag, durably; raises GitError where one is there by now."""
+    """Create an annotated tag durably. Raises GitError if it exists by now."""
     who = repo.identity()
     git = repo.git.with_settings(DURABLE, ("tag.gpgSign", "false")).with_settings(
         GIT_COMMITTER_NAME=who.name, GIT_COMMITTER_EMAIL=who.email
     )
     git.run(
-        # Verbatim: by default lines that begin with # are comments and taken away (git-tag(1),
+        # Verbatim: by default lines that start with # are comments and removed (git-tag(1),
         # --cleanup).
         *("tag", "--annotate", "--cleanup=verbatim", "--file=-", "--end-of-options", name, commit),
         stdin=message.encode(),
@@ -244,7 +244,7 @@ def make_tag(repo: Repository, name: str, commit: str, message: str) -> None:
 
 
 def own_name(repo: Repository, name: str) -> str:
-    """A name below `refs/runner/` for what is one plan's: every folder's, and every work tree's.
+    """Return the ref name below `refs/runner/` for the plan of this folder and work tree.
 
     They all share the refs of the repository, and each plan has its own TASK-001. The plan at the
     top of the first work tree has the plain name.
@@ -258,7 +258,7 @@ def own_name(repo: Repository, name: str) -> str:
 
 
 def find_own_name(repo: Repository, name: str) -> str:
-    """The name by which a ref is there now that a journal has by this name, perhaps an older one.
+    """Return the existing ref name for a journal's name, which may be an older one.
 
     The first versions gave all plans of a repository the plain names; see `old_refs`.
     """
@@ -269,7 +269,7 @@ def find_own_name(repo: Repository, name: str) -> str:
 
 
 def list_refs(repo: Repository, name: str) -> tuple[str, ...]:
-    """All refs below `refs/runner/<name>/`, as they are called below it; asks no git.
+    """Return all refs below `refs/runner/<name>/`, without starting git if possible.
 
     Git keeps a ref as a file, or after `git pack-refs` as a line (gitrepository-layout(5)).
     """
@@ -284,7 +284,7 @@ def list_refs(repo: Repository, name: str) -> tuple[str, ...]:
 def _list_loose(folder: Path) -> Iterator[str]:
     for top, _, files in os.walk(folder):
         for file in files:
-            # Beside a ref lies git's own lock while that is written, which is no ref.
+            # While a ref is written, git's lock is next to it, which is no ref.
             if not file.endswith(".lock"):
                 yield os.path.relpath(os.path.join(top, file), folder)  # noqa: PTH118 - names alone
 

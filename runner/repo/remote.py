@@ -1,4 +1,4 @@
-"""A remote's refs: read, and moved together by compare-and-swap, never past somebody else's move.
+"""Read a remote's refs, and update them by compare-and-swap, never over a newer value.
 
 Every word with it is a git of its own in a folder that borrows the repository's objects, by the
 person's own configuration alone (`push`).
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
 
 _SECONDS = 120.0
-"""The longest that one word with a remote may take."""
+"""Timeout of one call to a remote, in seconds."""
 _FETCH = 1800.0
 _LINE = regex(r"([0-9a-f]{40}(?:[0-9a-f]{24})?)\t(\S+)")
-"""What git-ls-remote(1) prints for each ref."""
+"""Output of git-ls-remote(1) for each ref."""
 _TRIES = 3
 """How often a push is tried that the remote refuses although nothing there has moved: another
 push may hold its locks for an instant."""
 _PAUSE = 0.3
 _LONGEST = 2000
-"""Bytes of a remote's words that are kept."""
+"""Maximum bytes of a remote's message."""
 _REJECTED = regex(r"^!\t[^\t]*:([^\t:]+)\t\[[^\]]*\] \((.*)\)$", re.MULTILINE)
 _QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1"}
 
 
 AWAY = "does not answer"
-"""The message for a remote that gave no answer, behind its name."""
+"""Message for a remote without an answer, after its name."""
 
 
 class RemoteAwayError(RunnerError):
@@ -61,22 +61,22 @@ class Move:
     old: str | None
     new: str | None
     is_branch: bool = False
-    """Whether it may only go forward, whatever is expected: nothing of it is ever forced."""
+    """Whether it may only move forward, whatever is expected: it is never forced."""
 
 
 class Swap(Enum):
-    """What came of moving refs together."""
+    """The result of moving refs together."""
 
     DONE = 1
     MOVED = 2
-    """Some of them were elsewhere than expected: none was moved."""
+    """Some refs had unexpected values: none was moved."""
     REFUSED = 3
-    """All are where they were expected, and the remote does not take the push."""
+    """All refs have their expected values, but the remote rejects the push."""
 
 
 @dataclass(frozen=True, slots=True)
 class Swapped:
-    """What came of it, where the refs are then, and the output of the remote where it refused."""
+    """The result, the refs after it, and the remote's output where it refused."""
 
     swap: Swap
     seen: Mapping[str, str]
@@ -114,22 +114,22 @@ class Remote:
         self.close()
 
     def close(self) -> None:
-        """Take the folder away."""
+        """Remove the temporary folder."""
         self._box.cleanup()
 
     def read(self, *refs: str) -> dict[str, str]:
-        """Which of these refs there are, and what they are on. Raises RemoteAwayError."""
+        """Return which of these refs exist, with their commits. Raises RemoteAwayError."""
         words = ("ls-remote", "--upload-pack=git-upload-pack", "--", self.address, *refs)
         answer = self._ask(*words)
         if answer.exit:
             raise self._make_away_error(answer)
-        # A pattern also matches the end of a longer name (git-ls-remote(1)): refs/heads/main finds
-        # refs/backup/refs/heads/main as well.
+        # A pattern also matches the end of a longer name (git-ls-remote(1)): refs/heads/main also
+        # finds refs/backup/refs/heads/main.
         found = _LINE.findall(answer.out.decode("utf-8", "replace"))
         return {ref: commit for commit, ref in found if ref in refs}
 
     def list_branches(self, *patterns: str) -> list[str]:
-        """Names of branches that fit one of these (git-ls-remote(1)). Raises RemoteAwayError."""
+        """Return remote branches that match a pattern. Raises RemoteAwayError."""
         words = ("ls-remote", "--heads", "--upload-pack=git-upload-pack", "--", self.address)
         answer = self._ask(*words, *(f"refs/heads/{one}" for one in patterns))
         if answer.exit:
@@ -138,7 +138,7 @@ class Remote:
         return [ref.removeprefix("refs/heads/") for _, ref in found]
 
     def read_message(self, ref: str, commit: str, bound: int) -> str:
-        """The message of the commit that a ref is on, at most `bound` bytes; empty for none.
+        """Return the message of a ref's commit, or "". Raises RemoteAwayError.
 
         Nothing behind that commit is fetched. Raises RemoteAwayError.
         """
@@ -153,7 +153,7 @@ class Remote:
             return ""
         if self._ask("cat-file", "-e", f"{commit}^{{commit}}").exit:
             return ""  # it moved on meanwhile, or is no commit
-        # Asked before it is read: whoever may push there chose how long it is.
+        # Check the size first: anyone who can push there chose the length.
         size = self._ask("cat-file", "-s", commit).out.strip()
         if not size.isdigit() or int(size) > 2 * bound:
             return ""
@@ -161,12 +161,12 @@ class Remote:
         return content.partition(b"\n\n")[2][:bound].decode("utf-8", "replace")
 
     def fetch_into(self, repository: Repository, commit: str) -> None:
-        """Have a commit of the remote, and all behind it, in the repository, which no ref holds.
+        """Fetch a commit and its history into the repository without creating a ref.
 
         Raises RemoteAwayError.
         """
-        # The objects come from elsewhere and stay: with fetch.fsckObjects (git-config(1)) a
-        # malformed one is refused before it lies here.
+        # The objects come from elsewhere and stay: with fetch.fsckObjects (git-config(1)) malformed
+        # ones are rejected before they are stored.
         env = {**self._git.environment, "GIT_OBJECT_DIRECTORY": str(repository.folders.objects)}
         words = (
             *("-c", "core.hooksPath=/dev/null", "-c", "fetch.fsckObjects=true"),
@@ -179,7 +179,7 @@ class Remote:
             raise self._make_away_error(answer)
 
     def write_commit(self, message: str, *, tree: str = "", parent: str = "") -> str:
-        """A commit, without parent and files if none are named.
+        """Create a local commit, by default without parent and files.
 
         Only this folder has it until it is pushed.
         """
@@ -210,8 +210,8 @@ class Remote:
             if answer.exit == 0:
                 return Swapped(Swap.DONE, {move.ref: move.new for move in moves if move.new})
             seen = self.read(*refs)
-            # A push may have arrived although its answer did not: what the refs are on now is the
-            # only word that counts.
+            # A push may have arrived although its answer did not: only the refs' current values
+            # count.
             if all(seen.get(move.ref) == move.new for move in moves):
                 return Swapped(Swap.DONE, seen)
             if any(seen.get(move.ref) != move.old for move in moves):
@@ -231,15 +231,15 @@ class Remote:
         return {ref: why for ref, why in found if ref in refs}
 
     def _push(self, moves: Sequence[Move]) -> GitResult:
-        # A branch gets no lease of git's: that would let it go back.
-        # Its commit stands on what is expected, so git's own rule (forward only) says the same.
+        # A branch gets no git lease: that would let it go back. Its commit is based on the expected
+        # one, so git's own rule (fast-forward only) has the same effect.
         expected = [
             f"--force-with-lease={move.ref}:{move.old or ''}"
             for move in moves
             if not move.is_branch
         ]
-        # An empty left side deletes (git-push(1)). No plus sign anywhere: a branch only goes
-        # forward, another ref only from where it was expected.
+        # An empty left side deletes (git-push(1)). No plus sign anywhere: a branch only moves
+        # forward, another ref only from its expected value.
         names = [f"{move.new or ''}:{move.ref}" for move in moves]
         effects.step("push", self.address)
         return self._ask(

@@ -1,4 +1,4 @@
-"""A remote by its address alone, without a repository of ours: asked, and cloned.
+"""Query and clone a remote by its address alone, without a local repository.
 
 Only by the person's own configuration and login, and never by what an address could run.
 """
@@ -37,7 +37,7 @@ _LONGEST = 2000
 
 
 def require_address(address: str) -> str:
-    """An address that git may be given: a path becomes absolute. Raises RunnerError for others."""
+    """Return a permitted repository address with an absolute path. Raises RunnerError."""
     if not address or address.startswith("-") or not address.isprintable() or " " in address:
         raise _refuse(address, "not a valid address of a repository")
     if _HELPER.match(address):
@@ -54,7 +54,7 @@ def require_address(address: str) -> str:
         if parts.netloc.startswith("-"):  # ssh would read it as an option
             raise _refuse(address, "not a valid address of a repository")
         return address
-    # Neither raises: a name may be too long for the system, and a person of it unknown.
+    # Neither raises: a name may be too long for the system, and a user in it unknown.
     if _SSH.match(address) and not os.path.exists(address):  # noqa: PTH110
         return address
     return str(Path(os.path.expanduser(address)).absolute())  # noqa: PTH111
@@ -66,7 +66,7 @@ def _refuse(address: str, why: str) -> RunnerError:
 
 
 def login_variables(address: str, credential: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """What lets git log in at an https address with the token in the variable `credential`.
+    """Return variables that log git in at an https address with the token in `credential`.
 
     The token itself stands in no argument and no file, and goes to this one host alone.
     Raises RunnerError where there is no such variable.
@@ -85,8 +85,8 @@ def login_variables(address: str, credential: str, environ: Mapping[str, str]) -
             hint=f"set {credential}=… in the environment that builds {address}",
         )
     parts = urlsplit(address)
-    # git runs a helper that begins with `!` in a shell (gitcredentials(7), CUSTOM HELPERS), which
-    # looks the variable up only then.
+    # git runs a helper that starts with `!` in a shell (gitcredentials(7), CUSTOM HELPERS), which
+    # reads the variable only then.
     helper = f'!f() {{ echo username=x-access-token; echo "password=${credential}"; }}; f'
     count = max(0, read_number(environ.get("GIT_CONFIG_COUNT", "")))
     return {
@@ -127,11 +127,11 @@ def require_within(address: str, folders: Collection[str]) -> None:
 
 
 def _find_place(address: str) -> Path | None:
-    """The folder that an address names here, without symbolic links; None for another machine's."""
+    """Return the local folder of an address with links resolved; None if it is remote."""
     known = require_address(address)
     scheme, _, rest = known.partition("://") if "://" in known else ("", "", known)
     if scheme.lower() == "file":
-        # What looks like a host is the path's first folder to git (connect.c, parse_connect_url).
+        # For git the apparent host is the path's first folder (connect.c, parse_connect_url).
         named = "/" + unquote(rest).lstrip("/")
     else:
         named = rest if not scheme and rest.startswith("/") else ""
@@ -141,7 +141,7 @@ def _find_place(address: str) -> Path | None:
 def find_branches(
     address: str, environ: Mapping[str, str], stopped: Callable[[], bool] | None = None
 ) -> tuple[str, dict[str, str]]:
-    """The default branch of a remote (empty for none), and each branch with its commit.
+    """Return a remote's default branch, or "", and its branches. Raises RunnerError.
 
     Raises RunnerError with what git says where it gives no answer, and StoppedError soon after
     `stopped` says so.
@@ -177,13 +177,13 @@ def clone_address(
     *,
     stopped: Callable[[], bool] | None = None,
 ) -> None:
-    """Clone the branch `base` into `place`, whole or not at all, to commit there as `who`.
+    """Clone the branch `base` into `place` atomically, with `who` as committer.
 
     What `mirror` has of it is copied from there. Raises RunnerError with what git says, and
     StoppedError soon after `stopped` says so.
     """
-    # Dissociated: a clone that borrows loses objects when the copy is trimmed (git-clone(1), the
-    # note of --shared).
+    # Dissociated: a borrowing clone loses objects when the copy is trimmed (git-clone(1), the note
+    # of --shared).
     borrowed = ("--reference", str(mirror), "--dissociate") if mirror else ()
     effects.make_folder(place.parent, mode=0o700)
     new = place.parent / f"new-{effects.new_id()}"
@@ -191,7 +191,7 @@ def clone_address(
         place.parent,
         environ,
         *("-c", "core.hooksPath=/dev/null", "clone", "--quiet", "--template="),
-        # not by links to the files of a remote on this disk: what is damaged here is so there
+        # no hard links to a remote on this disk: damage here would also damage the remote
         *("--no-local", "--no-recurse-submodules", "--upload-pack=git-upload-pack"),
         *("--origin", "origin"),
         *("--config", f"user.name={who[0]}", "--config", f"user.email={who[1]}"),
@@ -218,7 +218,7 @@ def update_mirror(
     environ: Mapping[str, str],
     stopped: Callable[[], bool] | None = None,
 ) -> None:
-    """Have all branches of a remote in a bare repository. Raises RunnerError with what git says."""
+    """Fetch all branches of a remote into a bare repository. Raises RunnerError."""
     hooks = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0")
     safe = ("--quiet", "--upload-pack=git-upload-pack")
     if mirror.is_dir():
@@ -239,7 +239,7 @@ def update_mirror(
 
 
 def find_identity(environ: Mapping[str, str]) -> tuple[str, str]:
-    """Who commits here by the person's own configuration; an own name where nobody is named."""
+    """Return the committer by the person's own configuration; a default name if none is set."""
     with TemporaryFolder("ask") as box:
 
         def ask(key: str) -> str:
@@ -255,14 +255,14 @@ def _ask(
     seconds: float = _SECONDS,
     stopped: Callable[[], bool] | None = None,
 ) -> GitResult:
-    """Git in a folder that is in no repository, so that only the person's own files count."""
+    """Run git outside of any repository, so that only the person's own configuration applies."""
     kept = {name: value for name, value in environ.items() if not _is_of_a_repository(name)}
     variables = {
         "GIT_ALLOW_PROTOCOL": PROTOCOLS,
         **kept,
         "GIT_TERMINAL_PROMPT": "0",
-        # Looked for upwards a repository could be found that holds the cache folder itself, with
-        # settings of its own.
+        # An upward search could find a repository that contains the cache folder, with its own
+        # settings.
         "GIT_CEILING_DIRECTORIES": os.path.realpath(folder),
         "GIT_DIR": str(folder / "none"),
     }

@@ -1,4 +1,4 @@
-"""The state of a person's repository: what is dirty, in progress or not yet committed.
+"""The state of a person's repository: uncommitted files and operations in progress.
 
 It also recognises a drive of Windows as WSL shows it, where no build can run: through 9p (WSL 2)
 and drvfs (WSL 1) not every process sees a lock of flock(2), files have no modes of their own,
@@ -43,19 +43,19 @@ class DirtyFile:
 
 @dataclass(frozen=True, slots=True)
 class RepoState:
-    """What a person's repository is like; paths are relative to the project."""
+    """The state of a person's repository; paths are relative to the project."""
 
     head: Head
     dirty: tuple[DirtyFile, ...]
     untracked: tuple[str, ...]
     submodules: tuple[str, ...]
-    """Those that are not checked out: scratch trees do not have their content."""
+    """Submodules that are not checked out: scratch trees lack their content."""
     lfs: bool
     """Files under `filter=lfs`: tasks see the pointer, not the content."""
     autocrlf: bool
-    """Line ends or encodings are converted on checkout: tasks see what git stores."""
+    """Whether checkout converts line ends or encodings: tasks see git's stored bytes."""
     sparse: bool
-    """Scratch trees hold the whole tree all the same."""
+    """Whether sparse checkout is on; scratch trees contain the whole tree anyway."""
     shallow: bool
     ongoing: str
     """`merge`, `rebase`, `cherry-pick`, `revert` or `bisect` in progress; else empty."""
@@ -85,8 +85,8 @@ def read_state(git: Git, head: Head, configuration: Configuration, prefix: Prefi
 
 def _status(git: Git, prefix: Prefix) -> tuple[tuple[DirtyFile, ...], tuple[str, ...]]:
     out = git.run(
-        # Version 2 and -z: its fields are promised to stay (git-status(1)), the ones for people are
-        # not.
+        # Version 2 and -z: these fields are guaranteed to be stable (git-status(1)), the ones for
+        # people are not.
         *("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"),
         *("--ignore-submodules=all", "--no-ahead-behind"),
     )
@@ -101,7 +101,7 @@ def _status(git: Git, prefix: Prefix) -> tuple[tuple[DirtyFile, ...], tuple[str,
 
 
 def _entries(out: str) -> Iterator[tuple[str, str, str]]:
-    """Kind, XY and path of each entry of `git status --porcelain=v2 -z` (git-status(1))."""
+    """Yield kind, XY and path of each entry of `git status --porcelain=v2 -z` (git-status(1))."""
     words_before_path = {"1": 8, "u": 10, "?": 1}
     for entry in out.split("\0"):
         kind = entry[:1]
@@ -129,22 +129,22 @@ def _converts(configuration: Configuration, attributes: str) -> bool:
 
 
 class WorkTrees(Protocol):
-    """Of a repository, what is asked here."""
+    """The part of a repository that is needed here."""
 
     root: Path
 
     def configuration(self) -> Configuration:
-        """Git's configuration."""
+        """Return git's configuration."""
 
     def blob(self, treeish: str, path: str) -> bytes | None:
-        """Bytes of a file in a commit."""
+        """Return the bytes of a file in a commit, or None."""
 
     def diff_trees(self, old: str | None, new: str | None) -> tuple[TreeChange, ...]:
-        """Paths that differ between two commits."""
+        """Return the changes between two commits."""
 
 
 def beside_waiting(repository: WorkTrees, state: RepoState) -> RepoState:
-    """The state as seen from the last landing that waits, not from the commit checked out.
+    """Return the state relative to the last uncommitted landing.
 
     A file that is what a landing made of it is no person's change; one that differs is.
     """
@@ -164,7 +164,7 @@ def beside_waiting(repository: WorkTrees, state: RepoState) -> RepoState:
 def find_differing(
     repository: WorkTrees, commit: str | None, paths: Iterable[str]
 ) -> tuple[str, ...]:
-    """Those of these paths that are something else in the work tree than in a commit."""
+    """Return the paths whose working tree content differs from a commit."""
     converts = repository.configuration().is_true("core.autocrlf")
     found = []
     for path in paths:
@@ -176,7 +176,7 @@ def find_differing(
 
 
 def _working(repository: WorkTrees, path: str) -> bytes | None:
-    """The bytes of a file in the work tree as git sees them: of a link, where it leads."""
+    """Return the bytes of a file in the work tree as git stores them, or None."""
     file = repository.root / path
     try:
         return bytes(file.readlink()) if file.is_symlink() else file.read_bytes()
@@ -200,7 +200,7 @@ def require_no_windows_drive(folder: Path, mounts: Path = _MOUNTS) -> None:
 
 
 def find_windows_drive(path: str, mounts: str) -> str:
-    """Where the drive that holds a real path is mounted, by the text of proc(5), mounts; or ""."""
+    """Return the mount point of the Windows drive with this path, from proc(5), mounts; or ""."""
     best, drive = "", False
     for line in mounts.splitlines():
         words = line.split(" ")
@@ -214,12 +214,12 @@ def find_windows_drive(path: str, mounts: str) -> str:
 
 
 def _is_drive(kind: str, options: str) -> bool:
-    """Whether it is one of Windows; others use 9p, too, for the root of a small machine, say."""
+    """Return whether a mount is a Windows drive; other systems use 9p, too."""
     return kind == "drvfs" or (kind in {"9p", "virtiofs"} and "drvfs" in options)
 
 
 def _plain(word: str) -> str:
-    """A path as fstab(5) writes it, without its octal numbers."""
+    """Decode the octal escapes of a path in fstab(5)."""
     for number, letter in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         word = word.replace(number, letter)
     return word

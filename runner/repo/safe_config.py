@@ -1,4 +1,4 @@
-"""The settings under which git runs nothing that a repository brought along."""
+"""Git settings under which git runs nothing from a repository."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Settings: TypeAlias = "tuple[tuple[str, str], ...]"
 """Pairs of a git configuration key and its value."""
 
 SETTINGS: Settings = (
-    # Each of these names a program that git runs (core.fsmonitor for a mere `git status`), or
-    # changes what it says; a `.git/config` comes with any clone that is unpacked.
+    # Each of these names a program that git runs (core.fsmonitor even for `git status`), or changes
+    # git's output; any unpacked clone comes with a `.git/config`.
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.alternateRefsCommand", ""),
@@ -36,22 +36,22 @@ SETTINGS: Settings = (
     ("log.showSignature", "false"),
     ("maintenance.auto", "false"),
     ("protocol.allow", "never"),
-    # A folder of a work tree can look like a bare repository with a configuration of its own, and
-    # git that starts there would follow it (git-config(1), safe.bareRepository).
+    # A folder of a work tree can look like a bare repository with its own configuration, and git
+    # started there would follow it (git-config(1), safe.bareRepository).
     ("safe.bareRepository", "explicit"),
     ("submodule.recurse", "false"),
 )
-"""Settings of every git: no hook, no monitor, no helper, no network, no editor."""
+"""Settings for every git: no hook, monitor, helper, network or editor."""
 
 ENVIRONMENT: Mapping[str, str] = {
     "GIT_ALLOW_PROTOCOL": "",
     "GIT_ASKPASS": "",
     "GIT_EDITOR": ":",
     "GIT_LITERAL_PATHSPECS": "1",
-    # In a partial clone a look at a missing object asks the promisor remote, by whatever transport
-    # that names (git(1); CVE-2024-32004).
+    # In a partial clone reading a missing object contacts the promisor remote, by whatever
+    # transport it names (git(1); CVE-2024-32004).
     "GIT_NO_LAZY_FETCH": "1",
-    # refs/replace may show other bytes under a name than those that hash to it (git-replace(1)).
+    # refs/replace may substitute other bytes for an object's name (git-replace(1)).
     "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_PAGER": "cat",
     "GIT_SEQUENCE_EDITOR": ":",
@@ -59,7 +59,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "GIT_TERMINAL_PROMPT": "0",
     "SSH_ASKPASS": "",
 }
-"""Variables of every git; they win over configuration."""
+"""Variables for every git; they override configuration."""
 
 _KEPT = frozenset(
     {
@@ -84,7 +84,7 @@ _REQUIRED = regex(r"filter\..+\.required", re.DOTALL)
 
 
 def silence(names: Iterable[str]) -> Settings:
-    """Settings that empty every filter, text conversion and merge driver among these names.
+    """Return settings that disable the filters, text conversions and merge drivers named.
 
     An empty filter is none (git's convert.c), but one that is `required` would fail.
     """
@@ -95,7 +95,7 @@ def silence(names: Iterable[str]) -> Settings:
 
 
 def as_environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
-    """Settings as `GIT_CONFIG_COUNT` variables, after those that `environ` already has."""
+    """Return settings as `GIT_CONFIG_COUNT` variables, after those that `environ` already has."""
     first = max(0, read_number(environ.get("GIT_CONFIG_COUNT", "")))
     variables = {
         name: value
@@ -103,15 +103,14 @@ def as_environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, 
         if first and name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
     }
     for number, (key, value) in enumerate(settings, start=first):
-        # Variables win over every file (git-config(1), GIT_CONFIG_COUNT), whatever that of a clone
-        # says.
+        # Variables override every file (git-config(1), GIT_CONFIG_COUNT), including a clone's.
         variables[f"GIT_CONFIG_KEY_{number}"] = key
         variables[f"GIT_CONFIG_VALUE_{number}"] = value
     return variables | {"GIT_CONFIG_COUNT": str(first + len(settings))}
 
 
 def find_unwanted(variables: Mapping[str, str]) -> list[str]:
-    """Names of git's own variables in this process (a hook sets them) that must not reach git."""
+    """Return git variables of this process, such as a hook sets, that git must not inherit."""
     return [
         name
         for name in os.environ

@@ -1,4 +1,4 @@
-"""One slot: a scratch tree for a task, and the runner's own git folder that watches it."""
+"""A job slot's scratch tree, and the runner's own git folder that observes it."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ class Scratch:
     def __init__(self, slot: Path, lender: Lender, shares: tuple[str, ...]) -> None:
         self.slot = slot
         self.bounds = ProposalBounds()
-        """What a task may propose; whoever opens it sets what the settings say."""
+        """Limits of a task's proposal; the caller that opens the slot applies the settings."""
         self.stopped: Callable[[], bool] = lambda: False
-        """Asked by all that takes long, whether nobody wants it any more."""
+        """Whether the result is no longer needed; called by all slow operations."""
         self.count_visits: Callable[[], int | None] = lambda: None
-        """Asked how many commands may have written to the tree so far; None: nobody can say."""
+        """Returns how many commands may have written to the tree so far; None: unknown."""
         self.included: IncludedFiles | None = None
-        """Ignored files of the repository that every tree gets, and that nobody proposes."""
+        """Ignored files of the repository that every tree gets and that are never proposed."""
         self.tree_folder = slot / "tree"
         self.lender = lender
         self.base: str | None = None
@@ -127,17 +127,17 @@ class Scratch:
         self._small.content = content
 
     def include(self, files: IncludedFiles | None) -> None:
-        """Let every tree from the next reset on have these files beside its base."""
+        """Set the files that every tree has in addition to its base from the next reset on."""
         self.included = files
         self._signed = self._lent = self._looked = None
 
     def close(self) -> None:
-        """End the process that reads objects; it is started again when it is needed."""
+        """Stop the process that reads objects; it is restarted when needed."""
         self._reader.close()
 
     @property
     def _shares(self) -> tuple[str, ...]:
-        """What stands in the tree and never counts."""
+        """Paths in the tree that are never part of a change."""
         return (*self._shared, *self.gitlinks)
 
     @property
@@ -148,7 +148,7 @@ class Scratch:
     # --- from the base ---
 
     def reset(self, base: str | None, *, is_commit: bool = False) -> None:
-        """Make the tree exactly `base`, a commit or tree of the repository; None: empty.
+        """Reset the tree to exactly `base`, a commit or tree of the repository; None: empty.
 
         Bytes are as git stores them. `is_commit` saves asking. Raises GitError for an unknown one.
         """
@@ -176,7 +176,7 @@ class Scratch:
         return self._base_tree
 
     def find_differing(self, tree: str) -> tuple[str, ...] | None:
-        """Paths in which the base differs from an earlier tree; None where that is not known."""
+        """Return paths that differ between an earlier tree and the base; None if unknown."""
         inside = self.lender.prefix.inside
         try:
             differing = self._objects.find_differing(tree, self.base)
@@ -185,12 +185,12 @@ class Scratch:
             return None
 
     def sign(self) -> None:
-        """Remember what the untouched tree looks like, so that an equal reset need do nothing."""
+        """Record the signature of the untouched tree, so that an equal reset need do nothing."""
         if self._signed is None:
             self._signed = await_signature(self.tree_folder)
 
     def _reset(self, base: str | None) -> None:
-        # Where no command ran since, nobody but us can have written to either git folder.
+        # If no command ran since, only this process can have written to either git folder.
         same = self._is_since(self._lent)
         if not same:
             self._restate()
@@ -213,11 +213,11 @@ class Scratch:
         self._lent = self.count_visits()
 
     def _is_since(self, visits: int | None) -> bool:
-        """Whether no command can have written to the tree since there were so many."""
+        """Return whether no command has visited the tree since this count."""
         return visits is not None and visits == self.count_visits()
 
     def _checkout(self, base: str | None) -> None:
-        """Look at every file, and write only those that are not what they should be."""
+        """Check every file and write only those that differ from the base."""
         sweep(self.tree_folder, self._paths, self._go_on)
         git = self._on("index")
         if not tells_changes(self.slot):
@@ -228,7 +228,7 @@ class Scratch:
             self._small.learn(base, self._paths)
 
     def _restate(self) -> None:
-        """Folders and settings as they must be, whatever was done to them."""
+        """Restore folders and settings, whatever was done to them."""
         for folder in (self.tree_folder, self._git_folder):
             if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
                 folder.unlink()
@@ -255,7 +255,7 @@ class Scratch:
         return come
 
     def _lend_git(self, base: str | None, *, same: bool) -> None:
-        """A git folder for tools and agents; `same`: that of the last base is as it was made."""
+        """Create a git folder for tools and agents; `same`: that of the last base is unchanged."""
         inner = self.tree_folder / ".git"
         if not same:
             take_away(inner, self._go_on)
@@ -271,7 +271,7 @@ class Scratch:
         return commit_inside(self._git, self.tree_folder / ".git", self.lender, self._shares, base)
 
     def _move_aside(self) -> None:
-        """Something resists: leave it, begin with new folders, remove the old where possible."""
+        """Move damaged folders away for new ones, and remove old ones if possible."""
         self._small.forget()
         self._reader.close()
         move_aside(self.slot, (self.tree_folder, self._git_folder))
@@ -279,7 +279,7 @@ class Scratch:
     # --- what is there now ---
 
     def changes(self) -> tuple[Change, ...]:
-        """What differs from the base; see `snapshot`."""
+        """Return the changes against the base; see `snapshot`."""
         return self.snapshot().changes
 
     def snapshot(self) -> Snapshot:
@@ -294,7 +294,7 @@ class Scratch:
         return self._snapshot(None)
 
     def last_snapshot(self, written: Iterable[str] | None) -> Snapshot:
-        """The same, after which nobody writes to the tree but commands and this object.
+        """Return the final snapshot; after it only commands and this object write to the tree.
 
         `written` are all paths that somebody else wrote since the last reset, where that is known:
         where no command ran either, nothing else is looked at.
@@ -328,7 +328,7 @@ class Scratch:
         return Snapshot.of(tree, (*changes, *odd))
 
     def _stage(self) -> Git:
-        """Git on a copy of the base's index, a second name that git replaces, with the tree added.
+        """Return Git for a copy of the base's index, to which the tree can be added.
 
         The base's own is never refreshed: its times are those at which git itself wrote the files,
         so one that is changed within the same second cannot hide behind them.
@@ -350,7 +350,7 @@ class Scratch:
         return git
 
     def _compare(self, paths: Sequence[bytes]) -> Snapshot:
-        """The same of a few plain files that differ, without git. Raises UnusualError."""
+        """Compare a few plain files with the base without git. Raises UnusualError."""
         if len(paths) > _FEW or self.gitlinks:
             raise UnusualError
         known, name = partial(self._objects.entry, self.base), partial(self._objects.name, "blob")
@@ -361,7 +361,7 @@ class Scratch:
         return Snapshot.of(tree, changes)
 
     def _while_wanted(self, items: Iterable[T]) -> Iterator[T]:
-        """The same items, one after the other, as long as somebody waits for what they make."""
+        """Yield the items. Raises StoppedError once the work is cancelled."""
         for item in items:
             self._go_on()
             yield item
@@ -395,14 +395,14 @@ class Scratch:
         return self._objects.with_files(self.base, entries)
 
     def same_but_case(self, changes: Iterable[Change]) -> dict[str, str]:
-        """New paths that a file system without case takes for another one, with that one."""
+        """Return new paths that differ from another path only in case, with that path."""
         self._list_base(self.base)
         return self._spelling.find_clashes(tuple(changes), self._paths, self.lender.prefix)
 
     # --- into the tree ---
 
     def apply(self, changes: Iterable[Change]) -> None:
-        """Put the bytes of changes into the tree. Raises RunnerError for a path outside of it."""
+        """Apply changes to the tree. Raises RunnerError for a path outside of it."""
         self._looked = None
         ordered = sorted(changes, key=lambda change: (change.content is not None, change.path))
         for change in self._while_wanted(ordered):
@@ -421,7 +421,7 @@ class Slot:
     folder: Path
     _lock: int = field(repr=False)
     _held: set[int] = field(repr=False)
-    """Numbers of the slots that its pool holds."""
+    """Numbers of the slots held by its pool."""
 
     def __enter__(self) -> Self:
         return self
@@ -430,7 +430,7 @@ class Slot:
         self.release()
 
     def release(self) -> None:
-        """Let another process have the slot; doing so twice is fine."""
+        """Release the slot; repeated calls have no effect."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -445,11 +445,11 @@ class Pool:
         self._held: set[int] = set()
 
     def take(self) -> Slot:
-        """The first slot that no process holds; made when there is none."""
-        # The trees of private repositories lie there, on a machine that others may use.
+        """Take the first free slot, and create it if needed."""
+        # Trees of private repositories are stored there, on a possibly shared machine.
         effects.make_folder(self.folder, mode=0o700)
         for number in range(_MOST):
-            # Not asked for what is ours: each of 64 slots would ask for all before it.
+            # Skip own slots: each of 64 slots would try all previous ones.
             lock = None if number in self._held else self._lock(number)
             if lock is not None:
                 self._held.add(number)
@@ -459,7 +459,7 @@ class Pool:
         raise RunnerError("all scratch slots are in use; wait for one", where=str(self.folder))
 
     def _lock(self, number: int) -> int | None:
-        """The open lock of a slot, or None when it is held (flock(2): a dead owner loses it)."""
+        """Return the open lock of a slot, or None if it is held (flock(2) frees dead owners')."""
         path = self.folder / f"{number}.lock"
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
@@ -471,7 +471,7 @@ class Pool:
 
 
 def is_checked_out(top: Path, path: str) -> bool:
-    """Whether a submodule's own repository is in its place."""
+    """Return whether a submodule is checked out."""
     return os.path.lexists(top / path / ".git")
 
 
@@ -482,22 +482,22 @@ class Submodules:
         self._slot = slot / "submodules"
         self._folders = folders
         self._scratches: dict[str, Scratch | None] = {}
-        """By path; None for one that is not checked out."""
+        """By path; None for a submodule that is not checked out."""
 
     def close(self) -> None:
-        """End the processes that read objects."""
+        """Stop the processes that read objects."""
         for scratch in filter(None, self._scratches.values()):
             scratch.close()
 
     def reset(self, gitlinks: Mapping[str, str]) -> dict[str, Path]:
-        """Bring each submodule to its commit, and return the folders of those that are there.
+        """Reset each submodule to its commit, and return the folders of the existing ones.
 
         One inside another follows it.
         """
         return dict(self._reset(gitlinks, ""))
 
     def find_changed(self) -> Iterator[str]:
-        """Files of the submodules that differ from their commits."""
+        """Yield the files of submodules that differ from their commits."""
         for path, scratch in self._scratches.items():
             if scratch is not None:
                 yield from (f"{path}/{change.path}" for change in scratch.changes())
@@ -523,12 +523,12 @@ class Submodules:
         return Scratch.open(self._slot / name, lender) if lender else None
 
     def _find_lender(self, path: str) -> Lender | None:
-        """What the submodule's own repository lends; None where it is not in its place."""
+        """Return the lender of a submodule's own repository; None if it is not in its place."""
         top = self._folders.top / path
         folders = find_git(top) if is_checked_out(self._folders.top, path) else None
         if folders is None or folders.top != top:
             return None
-        # An unpacked archive may say that it lies anywhere, as in another repository of the person.
+        # An unpacked archive may claim any location, such as another repository of the user.
         common = os.path.realpath(folders.common)
         if not any(common.startswith(f"{own}/") for own in (self._folders.common, top)):
             return None

@@ -1,4 +1,4 @@
-"""A slot's tree, looked at and put back without a process of git.
+"""Compare and reset a slot's tree without a git process.
 
 Git takes five milliseconds to begin and to end, and looks at a file no quicker than it is looked at
 here, where folders that nobody touched need not be listed. It handles only the cases that are
@@ -51,21 +51,21 @@ if TYPE_CHECKING:
     from runner.repo.objects import Objects
 
 _MOST = 100_000
-"""Files of a tree that is looked at here; of each some 280 bytes are known."""
+"""Maximum files of a tree handled here; each takes about 280 bytes."""
 _SEEN = 20_000
-"""Names beside the base's that are looked at; more are git's."""
+"""Names not in the base that are handled here; more are left to git."""
 _FEW = 100  # files that are written here; more are git's
 _RULES = b".gitignore"
 _LARGE = 1 << 16  # bytes of rules that nobody wrote by hand
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_STARS = 2
-"""In what is looked for by an expression, whose time grows by a power for each (255 bytes)."""
+"""Maximum stars of an expression, whose time grows by a power for each (255 bytes)."""
 _BOM = b"\xef\xbb\xbf"
 _PLAIN = regex(rb"[\w.+@=,~-][\w.+@=,~ -]*(?<! )")
 
-# A class begins after its bracket, so that what closes it is no member (fnmatch(3)); one within
-# another (`[[:alpha:]]`), an escape and an open bracket may match anything.
+# A class starts after its bracket, so that a closing bracket is no member (fnmatch(3)); a nested
+# one (`[[:alpha:]]`), an escape and an open bracket may match anything.
 _PART = regex(rb"\*+|\?|\[[!^]?[^\[\]\\]+\]|\[|\\|[^*?\[\\]+", 0)
 
 
@@ -74,15 +74,15 @@ class _Look:
     """In what a tree differs from its base."""
 
     changed: set[bytes] = field(default_factory=set)
-    """Files of the base that are gone, or not certainly the same."""
+    """Files of the base that are missing, or not certainly unchanged."""
     others: dict[bytes, bool] = field(default_factory=dict)
-    """Everything else but folders, and whether it is a plain file."""
+    """All other entries except folders, and whether each is a plain file."""
     loose: list[bytes] = field(default_factory=list)
-    """Those of them that are in folders of the base."""
+    """Those of them in folders of the base."""
     strange: list[bytes] = field(default_factory=list)
-    """Folders of which the base knows nothing, in those that it knows."""
+    """Folders unknown to the base, inside known ones."""
     closed: list[bytes] = field(default_factory=list)
-    """Folders of the base with which their owner may not do everything."""
+    """Folders of the base to which their owner lacks full access."""
 
 
 class SmallTree:
@@ -98,31 +98,31 @@ class SmallTree:
         self._index = index
         self._base: str | None = None
         self._folders: dict[bytes, KnownFolder] | None = None
-        """By their paths, which end in a slash; that of the tree itself is empty."""
+        """By path, which ends in a slash; the tree's own path is empty."""
         self._count = 0
         self._look: _Look | None = None
         self.content: Callable[[str], bytes | None] = lambda _: None  # by no process of the slot
         self.left_out: Collection[bytes] = ()
-        """Files that the tree holds beside its base, and that nobody proposes."""
+        """Files in the tree that are not in its base and are never proposed."""
         self._indexed = b""
         self._clock = (0, 0)
 
     def forget(self) -> None:
-        """Know nothing: the next look is git's."""
+        """Forget the tree, so that git examines it the next time."""
         self._folders = self._look = None
 
     def forget_look(self) -> None:
-        """Look again at what is to be put back: somebody may have written since."""
+        """Forget the last look, since files may have been written since then."""
         self._look = None
 
     def begin(self) -> None:
-        """Where the slot was just made, know that it is empty, and give it the index of that."""
+        """Start with the empty index of a new, empty slot."""
         if not (os.listdir(self._top) or self._index.exists()):
             self._index.write_bytes(EMPTY_INDEX)
             self.learn(None, ())
 
     def learn(self, base: str | None, paths: Collection[bytes]) -> None:
-        """Remember a tree that git has just made: exactly `base`, which holds these files."""
+        """Record a tree that git has just created: exactly `base`, with these files."""
         self.forget()
         self._base, self._count = base, len(paths)
         if not self._has_room():
@@ -152,7 +152,7 @@ class SmallTree:
     # --- what is there --------------------------------------------------------------------
 
     def find_differing(self, exclude: bytes, written: Iterable[bytes] | None = None) -> list[bytes]:
-        """Files that are new, changed or gone, as `git ls-files --others --modified` names them.
+        """Return new, changed and deleted files like `git ls-files --others --modified`.
 
         `exclude` are the rules beside those of the tree's own `.gitignore` files; `written` all
         paths that were written since the base was put there, where that is known. Raises
@@ -169,7 +169,7 @@ class SmallTree:
         return [*rules.select_new(others), *look.changed]
 
     def _look_at(self, paths: Iterable[bytes]) -> _Look:
-        """What a look would find where nothing but these paths was written."""
+        """Return the result of a look at these paths only."""
         folders, look = self._require(), _Look()
         for path in paths:
             if not {b"", b".", b".."}.isdisjoint(path.split(b"/")):
@@ -178,17 +178,17 @@ class SmallTree:
             if above in folders and name in folders[above].files:
                 look.changed.add(path)
                 continue
-            # Also of one that is not there: folders may have been made for it.
+            # Also for a missing one: folders may have been made for it.
             look.loose.append(path)
             with suppress(FileNotFoundError, NotADirectoryError):
                 look.others[path] = stat.S_ISREG(os.lstat(self._at(path)).st_mode)
-                # Where case does not count it may be another one that is there.
+                # On a case-insensitive file system it may be another existing name.
                 if name not in os.listdir(self._at(above)):
                     raise UnusualError
         return look
 
     def _walk(self, *, deep: bool) -> _Look:
-        """Look at everything, following no link; the tree's own git folder is left out.
+        """Examine the whole tree without following links, except the tree's own git folder.
 
         `deep`: at what is in folders that the base does not know, too. Raises OSError.
         """
@@ -215,7 +215,7 @@ class SmallTree:
                 os.close(inside)
             if len(files) < len(folder.files):
                 look.changed.update(path + name for name in folder.files.keys() - files)
-            # Not asked by path: behind a folder that is a link now stands a file of somebody else.
+            # Not checked by path: below a folder that is now a link are foreign files.
             for name in folder.folders - below:
                 look.changed.update(files_below(folders, b"%b%b/" % (path, name)))
             pending += [b"%b%b/" % (path, name) for name in below]
@@ -224,14 +224,14 @@ class SmallTree:
     def _list(
         self, path: bytes, folder: KnownFolder, look: _Look, *, deep: bool
     ) -> tuple[set[bytes], bool]:
-        """The names of the base that a folder holds, and whether it holds no other one."""
+        """Return the base's names in a folder, and whether it has no others."""
         names, alone = set(), True
         with os.scandir(self._at(path)) as entries:
             for entry in entries:
                 name, is_folder = entry.name, entry.is_dir(follow_symlinks=False)
                 if name == b".git" and not path:
                     continue
-                # A file in the place of a folder, or the other way round, is another one.
+                # A file that replaces a folder, or the reverse, is a different one.
                 if name in (folder.folders if is_folder else folder.files):
                     names.add(name)
                     continue
@@ -268,13 +268,13 @@ class SmallTree:
     def _compare(
         self, path: bytes, folder: KnownFolder, names: Collection[bytes], inside: int, look: _Look
     ) -> None:
-        """Note those files of a folder that are not as they were."""
+        """Record the files of a folder that differ from the base."""
         before, is_reliable = self._now(), tells_changes(self._index.parent)
         for name in names:
             found, row = status_in(name, inside), folder.files[name]
             if is_reliable and is_unchanged(row, found):
                 continue
-            # Of another size it is another file, which may be too large to be read.
+            # A different size means a different file, which may be too large to read.
             if found.st_size != row.size or not self._is_as_in_base(path + name):
                 look.changed.add(path + name)
             else:
@@ -299,7 +299,7 @@ class SmallTree:
         come: Mapping[bytes, TreeEntry | None],
         go_on: Callable[[], None],
     ) -> None:
-        """Make the tree exactly the second of two bases, where it was made of the first.
+        """Change the tree from the first of two bases to the second.
 
         `come` is what the two differ in, None for a file that is gone. `go_on` is called before
         each removal and may raise. Raises UnusualError, or what a path in the way raises, where
@@ -332,7 +332,7 @@ class SmallTree:
             self._base, self._folders = bases[1], folders
 
     def _clear(self, look: _Look, go_on: Callable[[], None]) -> None:
-        """Take away all that is not the base's."""
+        """Remove everything that is not part of the base."""
         for path in look.closed:
             effects.unlock(self._at(path))
         for path in look.strange:
@@ -347,7 +347,7 @@ class SmallTree:
         come: Mapping[bytes, TreeEntry | None],
         written: Iterable[bytes],
     ) -> None:
-        """Know the files of the new base, of which these were written just now."""
+        """Record the files of the new base, of which `written` were just written."""
         for path, entry in come.items():
             if entry is None:
                 self._count -= drop_path(folders, path)
@@ -358,7 +358,7 @@ class SmallTree:
             folders[above].files[name] = stamp_of(os.lstat(self._at(path)), before)
 
     def _patch(self, content: bytes) -> None:
-        """The index of the new base: entries that came say nothing of times, so git reads them."""
+        """Write the index of the new base; new entries have no times, so git reads their files."""
         beside = self._index.with_name("index.lock")
         with os.fdopen(os.open(beside, _NEW, 0o666), "wb") as file:
             file.write(content)
@@ -369,7 +369,7 @@ class SmallTree:
     # --- one file -------------------------------------------------------------------------
 
     def _is_as_in_base(self, path: bytes) -> bool:
-        """Whether a file has the mode and the bytes of the base's."""
+        """Return whether a file has the base's mode and bytes."""
         with suppress(UnusualError):  # what cannot be compared is another one
             mode, content = read_regular(self._tree, path)
             entry = TreeEntry(mode, self.objects.name("blob", content))
@@ -386,16 +386,16 @@ class SmallTree:
         put(self._tree, text(path), entry.mode, content)
 
     def _set_clock(self) -> None:
-        """The time of the file system, by the index that was just written to it."""
+        """Set the clock to the file system's time, read from the index just written."""
         self._clock = self._index.stat().st_ctime_ns, time.monotonic_ns()
 
     def _now(self) -> int:
-        """Not after now by the clock that files are stamped with, which may be a server's."""
+        """Return a time that is not after now by the clock of the file system."""
         stamped, read = self._clock
         return stamped + time.monotonic_ns() - read
 
     def _open(self, folder: bytes) -> int:
-        # A slash at the end would have a link followed all the same (path_resolution(7)).
+        # With a trailing slash a link would be followed anyway (path_resolution(7)).
         return os.open(self._at(folder)[:-1], _FOLDER)
 
     def _at(self, path: bytes) -> bytes:
@@ -412,7 +412,7 @@ _NOTHING = Stamp(0, 0, 0, 0, settled=False)
 
 
 def _require_no_repository(name: bytes) -> None:
-    # Git takes a repository inside for one name, and refuses another spelling of that.
+    # Git treats a nested repository as one name, and rejects other spellings of it.
     if name.lower() == b".git":
         raise UnusualError
 
@@ -421,7 +421,7 @@ class _Rules(NamedTuple):
     """One file of rules."""
 
     may: re.Pattern[bytes]
-    """Every name that the last part of one of its patterns can match, and perhaps more."""
+    """Matches at least every name that the last part of one of its patterns can match."""
     takes_back: bool
     names: frozenset[bytes]
     folders: frozenset[bytes]
@@ -437,22 +437,22 @@ class ExcludeRules:
         self._below: list[_Rules] = []
 
     def add(self, content: bytes, *, at_top: bool) -> None:
-        """The rules of a `.gitignore`, in the tree's own folder or below it."""
+        """Add the rules of a `.gitignore`, in the tree's own folder or below it."""
         (self._top if at_top else self._below).append(_read(content))
 
     def judge(self, path: bytes) -> bool | None:
-        """Whether a path that is no folder is ignored; None where only git can tell."""
+        """Return whether a file path is ignored; None if only git can decide."""
         parts = path.split(b"/")
         rules = (*self._top, *self._below)
         if not any(one.may.fullmatch(part) for one in rules for part in parts):
             return False
-        # A rule that takes one back wins by where it stands, and not inside an ignored folder.
+        # The position of a negated rule matters, and it has no effect inside an ignored folder.
         if any(one.takes_back for one in rules):
             return None
         return True if any(_is_named(one, path, parts) for one in self._top) else None
 
     def select_new(self, others: Mapping[bytes, bool]) -> Iterator[bytes]:
-        """Those of some paths, and whether each is a plain file, that git would add.
+        """Yield the paths that git would add. Raises UnusualError if only git can decide.
 
         Raises UnusualError where only git can tell.
         """
@@ -482,7 +482,7 @@ def _read(content: bytes) -> _Rules:
     paths: list[bytes] = []
     takes_back = False
     for raw in content.removeprefix(_BOM).split(b"\n"):
-        # The reader takes a CR before the line end away (dir.c, add_patterns_from_buffer).
+        # Git strips a CR before the line end (dir.c, add_patterns_from_buffer).
         line = raw.removesuffix(b"\r")
         if not line.strip(b" ") or line.startswith(b"#"):
             continue
@@ -490,7 +490,7 @@ def _read(content: bytes) -> _Rules:
         rule = line.rstrip(b" ").removeprefix(b"!")
         bare = rule.removesuffix(b"/")
         above, _, last = bare.rpartition(b"/")
-        # A slash within a class is no separator, so what stands behind it is no part of its own.
+        # A slash within a class is no separator, so the text after it is no part of its own.
         odd = b"[" in above or b"\\" in above or last.count(b"*") > _MOST_STARS
         may.append(b".*" if odd else _widen(last))
         if _PLAIN.fullmatch(bare):
@@ -515,7 +515,7 @@ def _is_literal(path: bytes) -> bool:
 
 
 def _widen(last: bytes) -> bytes:
-    """An expression that matches every name that a pattern's last part can match, or more."""
+    """Return an expression that matches at least every name a pattern's last part matches."""
     found = []
     for match in _PART.finditer(last):
         part = match[0]

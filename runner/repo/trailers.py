@@ -1,4 +1,4 @@
-"""Commit messages that carry a task's evidence: built and read back, purely."""
+"""Build and parse commit messages that carry a task's evidence."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     from runner.model import Proof, Spec
 
 UNDOES = "Undoes"
-"""`Undoes: TASK-009`: the code of this task is gone with this commit."""
+"""`Undoes: TASK-009`: this commit removes the code of this task."""
 RESTORES = "Restores"
-"""`Restores: TASK-005`: this commit brought back what was there when that task had landed."""
+"""`Restores: TASK-005`: this commit restores the state after that task landed."""
 CHECKPOINT = "Checkpoint"
-"""The commit whose bytes a restoring one has."""
+"""Commit whose bytes a restoring commit has."""
 FILES = "Files"
-"""The digest of the bytes that the other trailers are about (`repo/commit`)."""
+"""Digest of the bytes that the other trailers describe (`repo/commit`)."""
 WAIVED = "Waived"
-"""A person's waiver of a task's proof, in the record commit behind it."""
+"""A person's waiver of a task's proof, in the following record commit."""
 PROJECT = "Project"
-"""The folder of the plan whose task it is (`repo/landed_commits`)."""
+"""Folder of the plan that has the task (`repo/landed_commits`)."""
 HELD_OUT = "Held-out"
-"""A held-out file that the proof of the commit ran with, and its digest."""
+"""Held-out file of the commit's proof, and its digest."""
 NAMES = (
     *("Task", PROJECT, "Attempt", "Spec", "Proof", HELD_OUT, "Acceptance", "Regression", "Grade"),
     *("Coverage", "Review", "Tools", "Checked", WAIVED, FILES),
 )
-"""The trailers of this house, in the order they stand."""
+"""The runner's trailers, in their order."""
 
 STATEMENTS = (*(name for name in NAMES if name != FILES), UNDOES, RESTORES, CHECKPOINT)
 """The trailers that a digest of files covers. Others may be added to a message."""
 _ABOUT = frozenset(("Task", "Checked", WAIVED, UNDOES, RESTORES))
-"""Each message of the runner has one of these."""
+"""Every message of the runner has one of these."""
 _SUBJECT_WIDTH = 72
 _VALUE_WIDTH = 2000
 _COMMIT = 12
-"""Digits by which a commit is named."""
+"""Digits of an abbreviated commit."""
 _TYPES = {
     "bugfix": "fix",
     "docs": "docs",
@@ -56,9 +56,9 @@ _TYPES = {
 }
 _TRAILER = regex(r"([A-Za-z][A-Za-z0-9-]*): (.*)")
 _PICKED = "(cherry picked from commit "
-"""What `git cherry-pick -x` puts among the trailers; git passes over it as well."""
-# str.splitlines ends a line at \x85, U+2028 and U+2029, too: a value that held one would be two
-# trailers when it is read back.
+"""Line that `git cherry-pick -x` adds to the trailers; git ignores it as well."""
+# str.splitlines also splits at \x85, U+2028 and U+2029: a value with one would be read back as two
+# trailers.
 _CONTROL = regex(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
@@ -70,21 +70,21 @@ class CommitMessage:
     body: str
     trailers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     squashed: bool = False
-    """Whether it is one of several messages that a squash joined into the commit's own."""
+    """Whether it is one of several messages that a squash combined in one commit."""
 
 
 def subject(task: str, title: str, task_type: str = "") -> str:
-    """A Conventional Commits subject of at most 72 characters: `feat(TASK-002): booking model`."""
+    """Return a Conventional Commits subject of at most 72 characters: `feat(TASK-002): x`."""
     start = f"{_TYPES.get(task_type.lower(), 'feat')}({one_line(task)}): "
     title = one_line(title)
-    # only a plain capital goes down: `SQLite storage` and `API` stay as they are
+    # lower-case only a plain capital: `SQLite storage` and `API` stay unchanged
     if title[:1].isupper() and not title[1:2].isupper() and title.split()[0][1:].islower():
         title = title[0].lower() + title[1:]
     return shorten(start + (title or "work"), _SUBJECT_WIDTH)
 
 
 def build_message(subject: str, body: str = "", trailers: Iterable[tuple[str, str]] = ()) -> str:
-    """A whole message; each trailer is one line whatever its value holds."""
+    """Return a full commit message, with each trailer on one line."""
     lines = [
         f"{name}: {shorten(one_line(value), _VALUE_WIDTH)}".rstrip()
         for name, value in trailers
@@ -105,7 +105,7 @@ def task_trailers(
     proofs: Iterable[Proof] = (),
     **others: str,
 ) -> tuple[tuple[str, str], ...]:
-    """The trailers of a task's commit; `others` are Coverage, Review, Tools, Checked by name.
+    """Return the trailers of a task's commit; `others` are Coverage, Review, Tools, Checked.
 
     Tests of other tasks can be hundreds: they share one line.
     """
@@ -137,7 +137,7 @@ def _held_out_lines(proofs: Iterable[Proof]) -> tuple[str, ...]:
 
 
 def proof_line(proof: Proof) -> str:
-    """One proof in one line: `TC-002 pass exit=0 passed=3 seconds=0.41 output=sha256:…`.
+    """Format a proof: `TC-002 pass exit=0 passed=3 seconds=0.41 output=sha256:…`.
 
     `on=` names the commit it ran on, where the branch moved on without touching what it ran;
     `by=` what it shows, where the line by itself would say something else.
@@ -155,7 +155,7 @@ def proof_line(proof: Proof) -> str:
 
 
 def regression_line(proofs: Iterable[Proof]) -> str:
-    """`12 test contracts of 5 tasks pass`; empty where none of another task were run."""
+    """Return `12 test contracts of 5 tasks pass`; empty if none of other tasks were run."""
     verdicts = {proof.id: proof.verdict for proof in proofs if proof.is_of_another_task}
     if not verdicts:
         return ""
@@ -173,7 +173,7 @@ def regression_line(proofs: Iterable[Proof]) -> str:
 
 
 _SENTENCE = 300
-"""Characters of a reviewer's sentence in a trailer."""
+"""Maximum characters of a reviewer's sentence in a trailer."""
 
 
 def format_row(row: AcceptanceRow, by: ProvenBy | None) -> str:
@@ -240,7 +240,7 @@ _LARGEST = 10**15
 
 
 def parse_proof(line: str) -> ProofTrailer | None:
-    """The proof that a trailer's value says, or None when it is not of our making."""
+    """Parse a proof trailer; return None if it is not one of the runner's."""
     words = line.split()
     if len(words) < 3 or not all("=" in word for word in words[2:]):  # noqa: PLR2004 - id, verdict, exit
         return None
@@ -259,7 +259,7 @@ def parse_proof(line: str) -> ProofTrailer | None:
 
 
 def coverage_line(coverage: Coverage | None) -> str:
-    """`84% of 120 lines (threshold 70%)`, as `Coverage.shown`; empty for a task without it."""
+    """Return `84% of 120 lines (threshold 70%)`, as `Coverage.shown`; empty without coverage."""
     if coverage is None:
         return ""
     return f"{coverage.shown} (threshold {coverage.threshold:g}%)"
@@ -269,24 +269,24 @@ _COVERAGE = regex(r"(\d{1,3}(?:\.\d+)?)% of (\d{1,9}) lines? \(threshold (\d{1,3
 
 
 def parse_coverage(line: str) -> Coverage | None:
-    """The coverage that a trailer's value says; None for another's."""
+    """Parse a coverage trailer; return None if it is not one of the runner's."""
     match = _COVERAGE.fullmatch(line)
     return Coverage(float(match[1]), int(match[2]), float(match[3])) if match else None
 
 
 def tools_line(tools: Iterable[tuple[str, str]]) -> str:
-    """`python 3.11.2, pytest 9.0.1`."""
+    """Return tools as `python 3.11.2, pytest 9.0.1`."""
     return ", ".join(f"{_word(name)} {_word(version)}" for name, version in tools)
 
 
 def parse_tools(line: str) -> tuple[tuple[str, str], ...]:
-    """The programs and versions that a trailer's value says."""
+    """Parse a tools trailer into programs and versions."""
     pairs = (part.strip().partition(" ") for part in line.split(","))
     return tuple((name, version) for name, _, version in pairs if name)
 
 
 def _word(value: str) -> str:
-    """Text that neither a space nor a comma takes apart."""
+    """Replace spaces and commas in a text, so that it stays one word."""
     return one_line(value).replace(" ", "-").replace(",", ";")
 
 
@@ -302,24 +302,24 @@ _CUT = "…"
 
 @dataclass(frozen=True, slots=True)
 class RecordedCheck:
-    """What a record commit tells of a task that was proven and changed nothing."""
+    """A record commit's entry about a task that was proven and changed nothing."""
 
     task: str
     attempt: int
     spec_what: str
     spec_proof: str
     tree: str = ""
-    """The tree it was proven on."""
+    """Tree on which it was proven."""
     proofs: tuple[str, ...] = ()
-    """As `Proof:` trailers say them."""
+    """Values of `Proof:` trailers."""
     cut: bool = False
-    """Whether there were more of them than a trailer holds."""
+    """Whether there were more of them than a trailer can hold."""
 
 
 def format_checked(
     task: str, attempt: int, spec: Spec, tree: str = "", proofs: Iterable[Proof] = ()
 ) -> str:
-    """The value of a `Checked:` trailer; only whole proofs are in it, as many as it holds."""
+    """Return the value of a `Checked:` trailer, with as many complete proofs as fit."""
     value = f"{_word(task)} attempt={attempt} spec={spec.what} {spec.proof}"
     value += f" tree={tree}" if tree else ""
     for proof in proofs:
@@ -331,7 +331,7 @@ def format_checked(
 
 
 def parse_checked(value: str) -> RecordedCheck | None:
-    """What a `Checked:` trailer says; None for one that is not of our making."""
+    """Parse a `Checked:` trailer; None if it is not one of ours."""
     match = _CHECKED.fullmatch(value)
     if match is None:
         return None
@@ -355,7 +355,7 @@ class WaiverTrailer(NamedTuple):
 
     task: str
     what: str
-    """The digest of what was asked for."""
+    """Digest of the task's specification."""
     reason: str
     commit: str = ""
 
@@ -364,12 +364,12 @@ _WAIVED = regex(r"(?P<task>\S+) (?P<what>sha256:[0-9a-f]{64}) (?P<reason>.+)")
 
 
 def format_waived(waiver: WaiverTrailer) -> str:
-    """The value of a `Waived:` trailer."""
+    """Format the value of a `Waived:` trailer."""
     return f"{_word(waiver.task)} {waiver.what} {one_line(waiver.reason)}"
 
 
 def parse_waived(value: str, commit: str) -> WaiverTrailer | None:
-    """What the `Waived:` trailer of a commit says; None for one that is not of our making."""
+    """Parse the `Waived:` trailer of a commit; None if it is not one of ours."""
     match = _WAIVED.fullmatch(value)
     return WaiverTrailer(match["task"], match["what"], match["reason"], commit) if match else None
 
@@ -378,7 +378,7 @@ def parse_waived(value: str, commit: str) -> WaiverTrailer | None:
 
 
 def parse_message(message: str) -> CommitMessage:
-    """Take a message apart; trailers are the last paragraph when every line of it is one.
+    """Split a message; trailers are the last paragraph if every line of it is one.
 
     As git-interpret-trailers(1) does for messages of this shape; folded lines continue.
     """
@@ -389,24 +389,23 @@ def parse_message(message: str) -> CommitMessage:
     return CommitMessage(" ".join(head.splitlines()), "\n\n".join(body).strip("\n"), trailers or {})
 
 
-# Indentation, quotes and bullets before the lines of a message inside another.
+# Indentation, quotes and bullets before the lines of an embedded message.
 _LEAD = regex(r"[ \t>*+-]*")
 
 
 def parse_messages(message: str) -> tuple[CommitMessage, ...]:
-    """Take a commit's message apart: itself, or those of the runner that a squash joined in it.
+    """Parse a commit's message: itself, or the runner's messages that a squash joined in it.
 
     Of those the last attempts come first. GitHub puts bullets before subjects, `git merge
     --squash` indents all lines, `git rebase` joins messages as they are.
     """
     whole = parse_message(message)
     blocks = _find_blocks(message) if f"{FILES}: " in message else []
-    # The commit of a task has no body of its own.
+    # A task's commit has no body of its own.
     joined = len(blocks) > 1 or FILES not in whole.trailers
     if not blocks or not (joined or (whole.body and "Task" in whole.trailers)):
         return (whole,)
-    # A body may hold lines like trailers, which the runner indents: those of its own are further
-    # to the left.
+    # A body may contain lines like trailers, which the runner indents: real ones are further left.
     left = min(lead for lead, _ in blocks)
     found = (_trailers(lines) or {} for lead, lines in blocks if lead == left)
     parts = [CommitMessage(whole.subject, "", one, squashed=True) for one in found]
@@ -446,22 +445,22 @@ def _is_task(line: str) -> bool:
 
 
 def value_as_read(value: str) -> str:
-    """A trailer's value as it is read back: what is no UTF-8 is replaced when it is written."""
+    """Return a trailer's value as git returns it, with invalid UTF-8 replaced."""
     return shorten(one_line(value), _VALUE_WIDTH).encode("utf-8", "replace").decode()
 
 
 def one_line(value: str) -> str:
-    """Text without line ends and control characters, spaces run together."""
+    """Return text on one line without control characters and repeated spaces."""
     return " ".join(_CONTROL.sub(" ", value).split())
 
 
 def shorten(value: str, width: int) -> str:
-    """Text of at most `width` characters, with an ellipsis where it was cut."""
+    """Return text of at most `width` characters, with an ellipsis if it was cut."""
     return value if len(value) <= width else value[: width - 1].rstrip() + "…"
 
 
 def _plain_body(body: str) -> str:
-    """A body whose own paragraphs cannot be taken for the trailers."""
+    """Return a body whose paragraphs cannot be parsed as trailers."""
     text = re.sub(r"[^\S\n]+\n", "\n", body.replace("\r\n", "\n").replace("\0", " ")).strip("\n")
     paragraphs = re.split(r"\n{2,}", text) if text else []
     return "\n\n".join(

@@ -1,4 +1,4 @@
-"""Clean a folder of all but named files, put files without following links, and detect writes.
+"""Clean a folder, write files without following links, and detect writes.
 
 Removal also takes hidden and locked files. `stat` gives the quick answer to whether anybody wrote
 to a tree.
@@ -74,7 +74,7 @@ def take_away(path: Path, go_on: Callable[[], object] = bool) -> None:
 
 
 def move_aside(beside: Path, folders: Iterable[Path]) -> None:
-    """Give what resists another name in a folder, and remove it where that is possible."""
+    """Rename the folders and remove them if possible."""
     for folder in folders:
         if os.path.lexists(folder):
             folder.rename(beside / f"aside-{effects.new_id()}")
@@ -84,7 +84,7 @@ def move_aside(beside: Path, folders: Iterable[Path]) -> None:
 
 
 def parents(paths: Collection[bytes]) -> set[bytes]:
-    """Every folder above these paths, relative as they are."""
+    """Return every parent folder of these relative paths."""
     found: set[bytes] = set()
     for path in paths:
         above = path.rpartition(b"/")[0]
@@ -105,7 +105,7 @@ def remove_odd_files(tree: Path) -> None:
 
 
 def make_readable(tree: Path) -> None:
-    """Let the owner read every file and folder below a folder; links are not followed."""
+    """Make every file and folder below a folder readable for its owner; links are not followed."""
     for folder, _, names in walk(os.fsencode(tree)):
         for name in names:
             path = os.path.join(folder, name)
@@ -119,7 +119,7 @@ def make_readable(tree: Path) -> None:
 
 
 def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
-    """Folders with the names of the folders and of all else in them, from the top down.
+    """Yield folders with the names of their folders and other entries, top-down.
 
     As os.walk, which before Python 3.12 calls itself for every level: a thousand of them, which
     any command makes, end it with RecursionError.
@@ -140,17 +140,17 @@ def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
 # --- write files ----------------------------------------------------------------------
 
 
-# Each folder is opened from the one above it, never by a path: a command that puts a link in its
-# place between look and use fails with ENOTDIR or ELOOP (openat(2), open(2)).
+# Each folder is opened from its parent, never by path: if a command replaces it by a link between
+# check and use, that fails with ENOTDIR or ELOOP (openat(2), open(2)).
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Not blocking: to open a pipe that nobody writes to would wait for ever (fifo(7)).
+# Non-blocking: opening a pipe without a writer would wait forever (fifo(7)).
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _USUAL = regex(rb"(?:(?!\.git)[\w+@=,. -]+/)*(?!\.git)[\w+@=,. -]+", re.IGNORECASE)
 _FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def put(tree: Path, path: str, mode: int, content: bytes | None) -> None:
-    """Make `path` below `tree` hold exactly these bytes, or nothing for None.
+    """Write these bytes to `path` below `tree`, or remove the file for None.
 
     Not durable: for trees that can be made again. Raises RunnerError when something on the way
     is no folder.
@@ -174,7 +174,7 @@ def put(tree: Path, path: str, mode: int, content: bytes | None) -> None:
 
 
 def read_plain(tree: Path, path: bytes) -> tuple[int, bytes]:
-    """Mode, as git records it, and bytes of a plain file; 0 and none where nothing is.
+    """Return git's mode and the bytes of a plain file; 0 and empty bytes if it does not exist.
 
     No link is followed. Raises UnusualError for all that git may see otherwise: what is no plain
     file, cannot be read, or has a name that git could refuse or know by another.
@@ -185,7 +185,7 @@ def read_plain(tree: Path, path: bytes) -> tuple[int, bytes]:
 
 
 def read_regular(tree: Path, path: bytes) -> tuple[int, bytes]:
-    """The same, whatever the name is: of one that git gave."""
+    """Return mode and bytes of a regular file, or 0 and no bytes. Raises UnusualError."""
     *folders, name = path.split(b"/")
     opened: list[int] = []
     try:
@@ -214,7 +214,7 @@ def compare_plain(
     name: Callable[[bytes], str],
     paths: Iterable[bytes],
 ) -> list[tuple[TreeChange, bytes]]:
-    """Those of these paths whose plain file differs from what is `known` there, with their bytes.
+    """Return the paths whose plain file differs from `known`, with their bytes.
 
     `name` is git's for a file's bytes. Raises UnusualError as `read_plain` does.
     """
@@ -231,7 +231,7 @@ def compare_plain(
 
 
 def put_file(tree: Path, path: bytes, mode: int, write: Callable[[int], None]) -> None:
-    """Make a plain file at `path` below `tree`, which `write` fills; no link is followed.
+    """Create a plain file at `path` below `tree`, filled by `write`; no link is followed.
 
     Raises OSError where something on the way is no folder.
     """
@@ -306,7 +306,7 @@ _Row: TypeAlias = "tuple[int, int, int, int]"
 
 
 _MOST_READ = 2_000, 1 << 26
-"""Files and their bytes that are read to see whether they changed."""
+"""Maximum number of files, and of their bytes, read to detect changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,11 +319,11 @@ class StatCache:
     """
 
     rows: tuple[tuple[str, _Row], ...]
-    """None at all where a part of the tree could not be read."""
+    """Empty if a part of the tree could not be read."""
     newest: int
-    """The latest change time in it, in nanoseconds since the epoch."""
+    """Latest change time in it, in nanoseconds since the epoch."""
     contents: tuple[bytes, ...] | None = None
-    """Digests of the plain files among the rows, in their order; None where stat(2) tells all."""
+    """Digests of plain files among the rows, in order; None if stat(2) is sufficient."""
 
     @property
     def holds(self) -> bool:
@@ -336,7 +336,7 @@ class StatCache:
 
 
 def signature(folder: Path, *, read: bool = False) -> StatCache:
-    """The signature of a tree as it is now; that of a tree with unreadable parts never holds.
+    """Return the signature of a tree; it never matches if a part is unreadable.
 
     `read`: what its files hold, too, since their change times do not tell; of a tree with too much
     to read it never holds.
@@ -353,7 +353,7 @@ def signature(folder: Path, *, read: bool = False) -> StatCache:
 
 
 def await_signature(folder: Path) -> StatCache:
-    """The signature of a tree that nobody writes to now.
+    """Return a tree's signature after its files are older than one clock tick.
 
     Waits until its files are older than a clock's tick: one that is changed within the tick of its
     making could look the same.
@@ -368,7 +368,7 @@ def await_signature(folder: Path) -> StatCache:
 
 
 def _digest(rows: Sequence[tuple[str, _Row]]) -> tuple[bytes, ...]:
-    """What the plain files among the rows hold. Raises OSError where that is too much to read."""
+    """Return the digests of the plain files. Raises OSError if there is too much to read."""
     plain = [(path, size) for path, (_, mode, size, _) in rows if stat.S_ISREG(mode)]
     most, together = _MOST_READ
     if len(plain) > most or sum(size for _, size in plain) > together:

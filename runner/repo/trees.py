@@ -1,4 +1,4 @@
-"""What git trees hold, and how two of them differ.
+"""Read git trees and compare two of them.
 
 Where the project lies in its repository, and paths turned between the two. What a work tree's
 files looked like when they were those of a git tree.
@@ -33,15 +33,15 @@ EMPTY = {
 }
 """Names of the empty tree, which git knows without an object (object-file.c)."""
 
-# NUL ends every path: without -z git quotes names as core.quotePath says (git-diff(1)), and a line
-# end in a name would be a new entry.
+# NUL ends every path: without -z git quotes names by core.quotePath (git-diff(1)), and a line end
+# in a name would start a new entry.
 _RAW = ("-z", "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv")
 _ARGUMENTS = 100_000
-"""Characters of paths given to one process; Linux allows 2 MB in all."""
+"""Characters of paths for one process; Linux allows 2 MB in all."""
 
 
 class WrittenChange(Protocol):
-    """What a commit needs to know of a change; `runner.model.Change` is one."""
+    """The part of a change that a commit needs; `runner.model.Change` has it."""
 
     @property
     def path(self) -> str:
@@ -58,7 +58,7 @@ class WrittenChange(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """What a tree holds at a path."""
+    """The content of a tree at a path."""
 
     mode: int
     sha: str
@@ -81,14 +81,14 @@ class TreeChange:
 
     @property
     def entry(self) -> TreeEntry | None:
-        """What the new tree has there; None for nothing."""
+        """Entry in the new tree; None if there is none."""
         return TreeEntry(self.new_mode, self.new_sha) if self.new_mode else None
 
 
 def tree_entries(
     git: Git, prefix: Prefix, treeish: str | None, paths: Sequence[str]
 ) -> dict[str, TreeEntry]:
-    """Mode and object at each of these paths that the tree holds; none for no tree."""
+    """Return mode and object of these paths that exist in the tree; empty without a tree."""
     found: dict[str, TreeEntry] = {}
     wanted = set(paths)
     for some in batches([prefix.whole(path) for path in paths]) if treeish else ():
@@ -105,7 +105,7 @@ def tree_entries(
 def diff_trees(
     git: Git, prefix: Prefix, old: str, new: str, paths: Sequence[str] = ()
 ) -> tuple[TreeChange, ...]:
-    """Paths that differ between two commits or trees; a rename is a deletion and a creation."""
+    """Return the changes between two commits or trees; renames become delete and create."""
     words = ("diff-tree", "-r", *_RAW)
     groups = batches([prefix.whole(path) for path in paths]) if paths else [[]]
     return tuple(
@@ -116,13 +116,13 @@ def diff_trees(
 
 
 def diff_index(git: Git, prefix: Prefix, old: str) -> tuple[TreeChange, ...]:
-    """The same between a commit or tree and the index."""
+    """Return the changes between a commit or tree and the index."""
     listed = git.run("diff-index", "--cached", *_RAW, "--ignore-submodules=none", old, "--")
     return tuple(_changes(listed, prefix))
 
 
 def _changes(out: bytes, prefix: Prefix) -> Iterator[TreeChange]:
-    """Changes from `--raw -z` (git-diff(1), raw output format)."""
+    """Parse changes from `--raw -z` output (git-diff(1), raw output format)."""
     fields = text(out).split("\0")
     for head, path in zip(fields[::2], fields[1::2], strict=False):
         old_mode, new_mode, old, new, _ = head.removeprefix(":").split(" ")
@@ -130,7 +130,7 @@ def _changes(out: bytes, prefix: Prefix) -> Iterator[TreeChange]:
 
 
 def batches(paths: Sequence[str]) -> Iterator[list[str]]:
-    """Paths in groups that fit on one command line; no group for no paths."""
+    """Yield paths in groups that fit on one command line."""
     group: list[str] = []
     size = 0
     for path in paths:
@@ -153,13 +153,13 @@ class Prefix:
     value: str = ""
 
     def whole(self, path: str) -> str:
-        """A path of the project as the repository's trees know it."""
+        """Return a project path relative to the repository."""
         return (
             posixpath.normpath(self.value + path) if path.startswith("../") else self.value + path
         )
 
     def inside(self, path: str) -> str:
-        """A path of the repository as the project knows it; outside of it begins with `../`."""
+        """Return a repository path relative to the project; `../` for paths outside it."""
         if path.startswith(self.value):
             return path.removeprefix(self.value)
         return posixpath.relpath(path, self.value)
@@ -170,19 +170,19 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a work tree holds against its base."""
+    """The differences of a work tree from its base."""
 
     tree: str
     changes: tuple[Change, ...]
 
     @classmethod
     def of(cls, tree: str, changes: Iterable[Change]) -> Self:
-        """The same with the changes in the order of their paths."""
+        """Create a snapshot with the changes in path order."""
         return cls(tree, tuple(sorted(changes, key=lambda change: change.path)))
 
 
 def change_of(reader: ObjectReader, at: TreeChange, content: bytes | None = None) -> Change:
-    """A difference of two trees with the bytes of its file, where they are not given."""
+    """Return a tree difference with its file's bytes, read from git if not given."""
     before = _bytes(reader, at.old_mode, at.old_sha)
     old = digest_of(before) if before is not None else None
     if not at.new_mode:
@@ -194,7 +194,7 @@ def change_of(reader: ObjectReader, at: TreeChange, content: bytes | None = None
 
 
 def _bytes(reader: ObjectReader, mode: int, sha: str) -> bytes | None:
-    """A blob's bytes; None for what has none: nothing, or another repository's commit."""
+    """Return a blob's bytes; None for a missing object or a submodule."""
     found = reader.read(sha) if mode and mode != GITLINK else None
     return found[1] if found else None
 
@@ -203,7 +203,7 @@ def _bytes(reader: ObjectReader, mode: int, sha: str) -> bytes | None:
 
 
 def leave_out_gitlinks(git: Git, tree: Path, paths: Iterable[str]) -> None:
-    """Have git believe that repositories inside are as they should be: none is carried."""
+    """Make git skip nested repositories, which are never part of a change."""
     listed = list(paths)
     if not listed:
         return
@@ -227,7 +227,7 @@ def bring_gitlinks_back(git: Git, gitlinks: Mapping[str, str]) -> None:
 class Stamp(NamedTuple):
     """A file or folder as stat(2) shows it; an equal one is unchanged where this is `settled`."""
 
-    # Not the mtime, which utimensat(2) sets to anything: tar, cp -p and a compiler cache do.
+    # Not the mtime, which utimensat(2) can set: tar, cp -p and compiler caches do so.
     changed: int
     inode: int
     mode: int
@@ -239,11 +239,11 @@ class Stamp(NamedTuple):
 
 _SECOND = 1_000_000_000
 _COARSE = 2.0
-"""Seconds in which file systems that keep whole seconds may hide a change; others say parts."""
+"""Seconds in which a file system with whole seconds may hide a change; others are finer."""
 
 
 def stamp_of(found: os.stat_result, before: int) -> Stamp:
-    """Of what was looked at, and perhaps read, after `before` (ns since the epoch)."""
+    """Return the stamp of a file that was examined after `before` (nanoseconds since the epoch)."""
     changed = found.st_ctime_ns
     tick = _COARSE if changed % _SECOND == 0 else TICK
     settled = changed < before - tick * _SECOND
@@ -251,13 +251,13 @@ def stamp_of(found: os.stat_result, before: int) -> Stamp:
 
 
 def status_in(name: bytes, folder: int) -> os.stat_result:
-    """What stat(2) says of a name in an open folder, no link followed. Raises OSError."""
+    """Return stat(2) of a name in an open folder without following links. Raises OSError."""
     return os.stat(name, dir_fd=folder, follow_symlinks=False)
 
 
 def is_unchanged(stamp: Stamp, found: os.stat_result) -> bool:
-    """Whether it is certainly as it was then."""
-    # By places: a hundred thousand of them are asked at once.
+    """Return whether a file's status certainly equals the recorded one."""
+    # By index, for speed: a hundred thousand of them are checked at once.
     return (
         stamp[4]
         and found.st_ctime_ns == stamp[0]
@@ -269,7 +269,7 @@ def is_unchanged(stamp: Stamp, found: os.stat_result) -> bool:
 
 @dataclass(slots=True)
 class KnownFolder:
-    """What the base has in one folder, by name."""
+    """The base's content in one folder, by name."""
 
     files: dict[bytes, Stamp] = field(default_factory=dict)
     folders: set[bytes] = field(default_factory=set)
@@ -279,13 +279,13 @@ class KnownFolder:
 
 
 def split_path(path: bytes) -> tuple[bytes, bytes]:
-    """The folder of a path, with a slash where it is not the tree itself, and the name in it."""
+    """Split a path into its folder, with a final slash unless empty, and its name."""
     above, slash, name = path.rpartition(b"/")
     return above + slash, name
 
 
 def add_path(folders: dict[bytes, KnownFolder], path: bytes) -> tuple[bytes, bytes]:
-    """The folder and the name of a path, whose folders are known from now on."""
+    """Add a path's folders and return its folder and name."""
     above, name = split_path(path)
     at, new = above, []
     while at not in folders:
@@ -299,7 +299,7 @@ def add_path(folders: dict[bytes, KnownFolder], path: bytes) -> tuple[bytes, byt
 
 
 def files_below(folders: Mapping[bytes, KnownFolder], path: bytes) -> Iterator[bytes]:
-    """All files in a folder and in those below it."""
+    """Yield all files below a folder."""
     pending = [path]
     while pending:
         above = pending.pop()
@@ -308,7 +308,7 @@ def files_below(folders: Mapping[bytes, KnownFolder], path: bytes) -> Iterator[b
 
 
 def drop_path(folders: dict[bytes, KnownFolder], path: bytes) -> int:
-    """Forget a file, and folders that hold nothing more; how many files that were."""
+    """Remove a file and its empty folders from the index; returns the number of files removed."""
     above, name = split_path(path)
     if above not in folders or folders[above].files.pop(name, None) is None:
         return 0

@@ -1,1 +1,1 @@
-"""What a person or a program reads of a run: texts and documents, made of values."""
+"""Reports: texts and documents for people and programs, built from values."""

@@ -1,4 +1,4 @@
-"""The acceptance table of a task: what tests and readers found of each acceptance item."""
+"""The acceptance table of a task: test and reviewer results for each acceptance item."""
 
 from __future__ import annotations
 

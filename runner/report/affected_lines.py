@@ -1,4 +1,4 @@
-"""Affected tasks as lines: for a person, and as annotations for GitHub."""
+"""Format affected tasks as lines for people, and as GitHub annotations."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from runner.impact.answer import Affected, Impacted, Why
 
 _SHOWN = 5
-"""Reasons of one task on a terminal."""
+"""Reasons of one task shown on a terminal."""
 
 
 def format_affected(one: Affected) -> Iterator[str]:
-    """A task with its test contracts, and a line a reason."""
+    """Yield a task with its test contracts, followed by its reasons."""
     single = dict(one.tests)
     names = [_with_tests(name, single.get(name, ())) for name in one.contracts]
     yield f"{display(one.task)}  {display(', '.join(names) or 'no test contract')}"
@@ -32,7 +32,7 @@ def _with_tests(name: str, tests: tuple[str, ...]) -> str:
 
 
 def workflow_commands(answer: Impacted) -> Iterator[str]:
-    """A workflow command for each reason and doubt, beside the line that is changed."""
+    """Yield a workflow command for each reason and doubt at its changed line."""
     for one in answer.affected:
         names = ", ".join(one.contracts)
         for why in one.reasons:

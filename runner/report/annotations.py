@@ -1,4 +1,4 @@
-"""A run's output for GitHub Actions: annotations beside the lines, and a page for the step.
+"""Format a run for GitHub Actions: annotations and a step summary.
 
 Workflow commands and GITHUB_STEP_SUMMARY as in GitHub's "Workflow commands for GitHub Actions".
 """
@@ -27,12 +27,12 @@ _LEVELS = {
 _SIGNS = {Status.DONE: "✅", Status.BLOCKED: "❌", Status.STALE: "⚠️"}
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>])")
 MOST_ROWS = 500
-"""Tasks on the page; a page of more than 1 MiB would not be shown at all."""
+"""Maximum tasks on the page; a page of more than 1 MiB would not be shown at all."""
 _MOST_DETAIL = 2_000
 
 
 def workflow_commands(results: Results) -> Iterator[str]:
-    """One workflow command for each finding of this run, and for each task that is BLOCKED."""
+    """Yield a workflow command for each finding of this run and each BLOCKED task."""
     for task in results.tasks:
         shown = task.refusals or task.findings
         for finding in shown:
@@ -52,7 +52,7 @@ def _annotation(results: Results, task: TaskResult, finding: Finding) -> str:
 def format_command(
     level: str, message: str, title: str, path: str, line: int, column: int = 0
 ) -> str:
-    """One workflow command: `error`, `warning` or `notice`; an empty path is no place."""
+    """Format a workflow command: `error`, `warning` or `notice`, with an optional path."""
     numbers = [("line", line), ("col", column if line else 0)]
     properties = [
         *([f"file={escape_annotation_property(path)}"] if path else []),
@@ -67,7 +67,7 @@ def _hint(finding: Finding) -> str:
 
 
 def step_summary(results: Results) -> str:
-    """The page in GitHub's Markdown: counts, a row a task, and what kept tasks from landing."""
+    """Return the summary in GitHub's Markdown: counts, a row per task, and failures."""
     counts = _counts(results)
     lines = [
         f"## {escape_markdown(results.name or 'Task graph')}",
@@ -123,17 +123,17 @@ def _open_task(results: Results, task: TaskResult) -> Iterator[str]:
 
 
 def fence_text(text: str) -> Iterator[str]:
-    """A block that its content cannot end (CommonMark 4.5): a fence longer than any in it."""
+    """Yield a fenced block (CommonMark 4.5) that its content cannot close."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     yield ""
-    # Two blanks in, the block belongs to the list item above it (CommonMark 0.31, 5.2).
+    # Indented by two blanks, the block belongs to the list item above it (CommonMark 0.31, 5.2).
     yield f"  {fence}text"
     yield from (f"  {display(line)}" for line in text.splitlines())
     yield f"  {fence}"
 
 
 def escape_markdown(text: str) -> str:
-    """Text of one line in which nothing is markup, HTML or a mention."""
+    """Escape one line of text for Markdown, including HTML and mentions."""
     plain = _MARKUP.sub(r"\\\1", display(text).replace("&", "&amp;"))
     return plain.replace("<", "&lt;").replace("@", "&#64;")

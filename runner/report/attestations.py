@@ -1,4 +1,4 @@
-"""Statements about proofs for others to check: in-toto's Statement v1, written and read strictly.
+"""Write and parse attestations of proofs: in-toto Statement v1.
 
 A task's proof is a test result, a ship a verification summary. Sources: in-toto attestation
 framework, spec/v1 and spec/predicates/test-result (v0.1); SLSA verification summary v1.
@@ -28,25 +28,25 @@ TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
 SUMMARY = "https://slsa.dev/verification_summary/v1"
 VERIFIER = "urn:task-graph-runner"
 ALL_PROVEN, SOME_PROVEN = "RUNNER_ALL_PROVEN", "RUNNER_SOME_PROVEN"
-"""Levels of our own; SLSA's begin with SLSA_."""
+"""The runner's own levels; SLSA's begin with SLSA_."""
 WHAT, PROOF, RECORD = "spec/what", "spec/proof", "told-in"
-"""Names of what a task's proof was configured by, and of the commit that tells it."""
+"""Names for the configuration of a task's proof, and for its record commit."""
 RESULTS = ("PASSED", "WARNED", "FAILED")
 _HEX = re.compile(r"[0-9a-f]+")
-# Git names an object by SHA-1, or by SHA-256 in a repository of that format
-# (gitrepository-layout(5); in-toto, spec/v1/digest_set).
+# Git names an object by SHA-1, or by SHA-256 in such a repository (gitrepository-layout(5);
+# in-toto, spec/v1/digest_set).
 _LENGTHS = {"sha256": (64,), "gitCommit": (40, 64), "gitTree": (40, 64)}
 
 
 class Fault(NamedTuple):
-    """What is wrong with a statement, and where in it."""
+    """A problem in an attestation, and its place."""
 
     where: str
     text: str
 
 
 def task_statement(evidence: Evidence) -> Object:
-    """The statement that the proofs of a task, as a commit tells them, passed on its tree."""
+    """Return the statement that a task's proofs passed on its tree, from its commit."""
     subject = [_descriptor("tree", "gitTree", evidence.tree)]
     if evidence.commit:
         subject.insert(0, _descriptor("commit", "gitCommit", evidence.commit))
@@ -81,7 +81,7 @@ def ship_statement(
     *,
     whole: bool,
 ) -> Object:
-    """The statement that a whole plan was verified; `plan` is its path and its digest.
+    """Return the attestation of a verified plan; `plan` is its path and digest.
 
     `statements` are those of the tasks that are proven, `when` is RFC 3339 in UTC, `whole` says
     whether these are all that there was to prove.
@@ -110,12 +110,12 @@ def ship_statement(
 
 
 def encode(statement: Object) -> str:
-    """A statement as a file: the same statement gives the same bytes."""
+    """Encode a statement deterministically."""
     return json.dumps(statement, ensure_ascii=True, indent=2) + "\n"
 
 
 def digest_of_statement(statement: Object) -> str:
-    """SHA-256 of its file, in hex."""
+    """Return the SHA-256 of the statement's file, in hex."""
     return hashlib.sha256(encode(statement).encode()).hexdigest()
 
 
@@ -135,7 +135,7 @@ def _bare(digest: str) -> str:
 
 
 def find_shape_faults(statement: Json) -> Iterator[Fault]:
-    """What is not as the formats say, each with its place; fields beyond them are passed by."""
+    """Yield deviations from the formats, each with its place; additional fields are ignored."""
     if not isinstance(statement, dict):
         yield Fault("", "a statement must be one JSON object")
         return
@@ -231,7 +231,7 @@ def _names(predicate: Object, name: str) -> list[str] | None:
 
 
 def find_digest(found: Json, name: str, algorithm: str) -> str:
-    """The digest of the resource of this name (or whose name ends so); empty for none."""
+    """Return the digest of the resource of this name; empty if there is none."""
     for one in found if isinstance(found, list) else ():
         if not isinstance(one, dict):
             continue

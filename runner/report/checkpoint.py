@@ -1,4 +1,4 @@
-"""CHECKPOINT.md, drawn from the journal: a line per finished task, a full checkpoint every few."""
+"""Draw CHECKPOINT.md from the journal: a line per finished task, regular full checkpoints."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ if TYPE_CHECKING:
 
 
 HEAD = "# Checkpoints\n\n"
-"""The beginning of a new CHECKPOINT.md."""
+"""Start of a new CHECKPOINT.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """How many acceptance criteria a test contract names, and which none does."""
+    """The number of acceptance criteria with and without a test contract."""
 
     named: int = 0
     unnamed: tuple[tuple[str, str], ...] = ()
-    """(task, criterion)."""
+    """Pairs of task and criterion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +65,27 @@ class Checkpoint:
 
     number: int
     date: str
-    """`2026-11-21`."""
+    """Date such as `2026-11-21`."""
     completed: tuple[tuple[str, str], ...]
-    """(id, title) of the tasks finished since the last one."""
+    """(ID, title) of the tasks finished since the last one."""
     pending: int
     blocked: tuple[tuple[str, str], ...] = ()
-    """(id, why)."""
+    """(ID, reason)."""
     stale: tuple[tuple[str, str], ...] = ()
-    """(id, the change that made it so)."""
+    """(ID, the change that made it so)."""
     patterns: tuple[tuple[str, str], ...] = ()
-    """(id, title) of those applied in this batch, each once."""
+    """(ID, title) of those applied in this batch, each once."""
     regressions: tuple[str, ...] | None = None
-    """Failing checks of earlier tasks; None when none were run."""
+    """Failing checks of earlier tasks; None if none were run."""
     commit: str = ""
-    """What landed last."""
+    """Last landed commit."""
     criteria: Criteria = Criteria()
     sast: tuple[tuple[str, str], ...] = ()
     """(task, counts) of scans that were pending in their task's status line."""
 
 
 def full_checkpoint(checkpoint: Checkpoint) -> str:
-    """The text to append, with an empty line before and after it."""
+    """Format a checkpoint to append, between blank lines."""
     lines = [
         f"=== Checkpoint {checkpoint.number} — {display(checkpoint.date)}",
         f"Completed since the last: {_format_tasks(checkpoint.completed)}",
@@ -156,7 +156,7 @@ def _criteria(criteria: Criteria) -> str:
 
 
 SHARE_OF_RUN_TIME = 0.01
-"""The most of a run's time that writing status lines may take; what waits is written in one go."""
+"""Maximum share of a run's time for writing status lines; waiting lines are written together."""
 
 
 @dataclass(slots=True)
@@ -167,37 +167,37 @@ class CheckpointDocument:
     every: int
     note: Callable[[CheckpointWritten, str], None]
     sast: Callable[[str], SastCounts] = lambda _task: None
-    """What static analysis says of a task: counts, `pending`, or nothing."""
+    """Static analysis result of a task: counts, `pending`, or nothing."""
     pattern_title: Callable[[str], str] = lambda _pattern: ""
     sync: Callable[[], None] = lambda: None
-    """Makes the journal durable: the file says nothing that a crash could take back."""
+    """Makes the journal durable: the file must contain nothing that a crash could undo."""
     sync_lines: Callable[[], None] = lambda: None
-    """The same, and that lines were written too: only the file's end differs from a repeat."""
+    """As `sync`, and notes that lines were written: repeats only differ at the file's end."""
     attempts: Callable[[], Iterable[Record]] = lambda: ()
-    """Reads from the journal how attempts ended."""
+    """Reads the ends of attempts from the journal."""
     path: str = f"{BUILD}/CHECKPOINT.md"
     ours: bool = True
     _tasks: Mapping[str, Task] = field(default_factory=dict)
     _statuses: dict[str, Status] = field(default_factory=dict)  # of those that are not PENDING
     _counts: Counter[Status] = field(default_factory=Counter)
     _waiting: dict[str, None] = field(default_factory=dict)
-    """Finished tasks whose line is not written yet, in their order."""
+    """Finished tasks whose line is not written yet, in order."""
     _tried: dict[str, AttemptFinished] = field(default_factory=dict)
-    """The last attempt of each task that is not DONE."""
+    """Last attempt of each task that is not DONE."""
     _last: dict[str, str | None] = field(default_factory=dict)
-    """The last summary of each task's implementer; None where nobody is heard."""
+    """Last summary of each task's implementer; None if it has no output."""
     _files: dict[str, int] = field(default_factory=dict)
-    """How many files the last attempt at each task landed; 0 where it is not among them."""
+    """Number of files that each task's last attempt landed; 0 if it is not included."""
     _unseen: dict[str, str] = field(default_factory=dict)
-    """What no compiler looked at of each task's last attempt, and why."""
+    """What no compiler checked of each task's last attempt, and why."""
     _written: bool = False
-    """Whether this run wrote a line of any task."""
+    """Whether this run wrote a line for any task."""
     _scanning: set[str] = field(default_factory=set)
-    """Tasks whose line showed a running scan."""
+    """Tasks whose line showed a scan in progress."""
     _share: TimeQuota = field(default_factory=lambda: TimeQuota(SHARE_OF_RUN_TIME))
 
     def know(self, tasks: Mapping[str, Task], state: RunState) -> None:
-        """The plan's tasks, for their titles and acceptance criteria, and how they stand."""
+        """Set the plan's tasks, for titles and acceptance criteria, and their current statuses."""
         self._tasks = tasks
         known = ((id_, state.tasks.get(id_)) for id_ in tasks)
         open_ = Status.PENDING
@@ -206,7 +206,7 @@ class CheckpointDocument:
         self._counts[open_] = len(tasks) - len(self._statuses)
 
     def hear(self, record: Record, state: RunState) -> None:
-        """Take down how a task stands; a finished one gets its line, now or with the next ones."""
+        """Record a task's new status, and write the line of a finished task."""
         if record.task in self._tasks:
             self._counts[self._statuses.get(record.task, Status.PENDING)] -= 1
             self._statuses[record.task] = status = state.task(record.task).status
@@ -216,8 +216,8 @@ class CheckpointDocument:
         self._listen(record)
         self._count(record)
         if isinstance(record.event, TaskDone | TaskBlocked):
-            # Taken out first, as a dict keeps the old place: a task that ends twice stands where it
-            # ended last.
+            # Remove first, since a dict keeps the old position: a task that ends twice belongs at
+            # its last end.
             self._waiting.pop(record.task, None)
             self._waiting[record.task] = None
             if self._share.affordable:
@@ -233,7 +233,7 @@ class CheckpointDocument:
             self._write(state)
 
     def _recall(self, state: RunState) -> None:
-        """The state has no proofs of an attempt that failed: a killed run's are in the journal."""
+        """Load the data of a killed run's attempts from the journal, since the state lacks it."""
         ids = {id_ for id_ in self._waiting if state.task(id_).status is not Status.DONE}
         untold = ids - self._tried.keys()
         unheard = self._waiting.keys() - self._last.keys()
@@ -247,7 +247,7 @@ class CheckpointDocument:
                 self._count(record)
 
     def _count(self, record: Record) -> None:
-        """Keep how many files an attempt landed: a run that a crash ended tells the same."""
+        """Record the number of files that an attempt landed, which is also valid after a crash."""
         match record.event:
             case AttemptStarted():
                 self._files[record.task] = 0
@@ -257,7 +257,7 @@ class CheckpointDocument:
                 self._unseen[record.task] = format_unseen(found)
 
     def _listen(self, record: Record) -> None:
-        """Keep what an implementer says; of blocks nobody says more than the plan does."""
+        """Record the implementer's summary; blocks have none beyond the plan."""
         match record.event:
             case AttemptStarted(implementer="blocks" | "check"):
                 self._last[record.task] = None
@@ -267,7 +267,7 @@ class CheckpointDocument:
                 self._last[record.task] = text
 
     def close(self, journal: JournalWriter) -> None:
-        """At the end of a run: nothing waits to be written, and the last batch is summed up."""
+        """Write all pending lines and the last batch at the end of a run."""
         self.catch_up(journal)
         state = journal.state
         if self._written and state.since_checkpoint:
@@ -278,7 +278,7 @@ class CheckpointDocument:
             self.note(CheckpointWritten("full", number, tuple(since)), "")
 
     def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
-        """The file is the runner's own: it is committed as it stands."""
+        """Return the working file, which belongs entirely to the runner."""
         del committed
         return working()
 
@@ -302,8 +302,8 @@ class CheckpointDocument:
                 text += full_checkpoint(self._checkpoint(number, state, since))
                 full.append((number, tuple(since)))
                 since = []
-        # The file before the event: killed in between, the same lines are found at the file's end
-        # and stay once (`append_text`).
+        # The file before the event: after a kill in between, the same lines are found at the file's
+        # end and not repeated (`append_text`).
         append_text(self.root / self.path, text, head=HEAD)
         self._waiting.clear()
         self._written = True
@@ -337,7 +337,7 @@ class CheckpointDocument:
         )
 
     def _worth(self, id_: str, known: TaskState) -> str:
-        """What a reader of a DONE must know of its proof."""
+        """Return the caveat of a DONE task; else empty."""
         task = self._tasks.get(id_)
         rests = task is not None and task.is_milestone and not known.unproven
         if known.status is not Status.DONE or rests:
@@ -348,7 +348,7 @@ class CheckpointDocument:
         return (self._last.get(known.id) or "") if known.status is Status.DONE else ""
 
     def _find_proofs(self, id_: str, state: RunState) -> TaskState | AttemptFinished:
-        """What has a task's proofs to show: its DONE, else its last attempt."""
+        """Return what has the proofs of a task: its DONE state, else its last attempt."""
         known = state.task(id_)
         if known.status is Status.DONE:
             return known
@@ -373,7 +373,7 @@ class CheckpointDocument:
         )
 
     def _regressions(self, state: RunState, completed: list[str]) -> tuple[str, ...] | None:
-        """The cross-task state: what held changes break; None where no tests of others ran."""
+        """Return the regressions of held changes; None if no tests of other tasks ran."""
         held = self._find_all(Status.BLOCKED)
         counts = [regressions(self._find_proofs(id_, state).proofs) for id_ in (*completed, *held)]
         ran = [failing for failing in counts if failing is not None]
@@ -387,7 +387,7 @@ class CheckpointDocument:
         return [id_ for id_ in each if self._statuses.get(id_, Status.PENDING) is status]
 
     def _late_scans(self) -> tuple[tuple[str, str], ...]:
-        """Counts of scans that still ran when their task's line was written."""
+        """Return the counts of scans that were still running when their task's line was written."""
         known = {id_: self.sast(id_) for id_ in sorted(self._scanning)}
         late = {id_: counts for id_, counts in known.items() if counts != "pending"}
         self._scanning -= late.keys()

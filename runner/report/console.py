@@ -1,4 +1,4 @@
-"""What a run says while it goes: plain lines on standard error, one voice for all tasks."""
+"""Print a run's progress as plain lines on standard error."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ else:
 
 QUIET, NORMAL, VERBOSE = 0, 1, 2
 _NOBODY = -1
-"""No thread's number."""
+"""No thread has this number."""
 _LOG_BYTES = 16_384
-"""How much of one command's log is shown with its task; a note counts the rest."""
+"""Bytes of one command's log shown with its task; a note counts the rest."""
 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether colours are welcome: a terminal, and NO_COLOR is not set (no-color.org)."""
+    """Return whether to use colours: on a terminal without NO_COLOR (no-color.org)."""
     return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 def wants_live(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether a view that moves is welcome: a terminal that can, and nobody's log (CI)."""
+    """Return whether to show a live view: on a capable terminal outside CI."""
     ci = environ.get("CI", "").lower() == "true"
     return stream.isatty() and environ.get("TERM", "dumb") != "dumb" and not ci
 
 
 def painter(colour: bool) -> Paint:  # noqa: FBT001 - the one thing it is asked
-    """What gives texts their colour, or leaves them as they are."""
+    """Return a function that colours texts, or leaves them unchanged."""
     if not colour:
         return lambda _colour, text: text
     return lambda name, text: f"\x1b[{event_lines.COLOURS[name]}m{text}\x1b[0m"
@@ -77,9 +77,9 @@ class Console:
         self._lock = RLock()
         self._groups: dict[str, list[str]] | None = {} if grouped else None
         self._unheard: dict[str, str] = {}
-        """The log of each task's implementer, until it has been shown."""
+        """Log of each task's implementer, until it has been shown."""
         self._hints: set[str] = set()
-        """The hints that were shown."""
+        """Hints already shown."""
         self._pauser = 0
         self._held: list[str] = []
 
@@ -97,7 +97,7 @@ class Console:
     # --- what is heard ----------------------------------------------------------------
 
     def expect(self, work: Callable[[], StatusWork]) -> None:
-        """Hear what this run is about; plain lines need not know it."""
+        """Ignore the work of the run, which plain lines do not need."""
 
     def say(self, text: str, *, at: int = NORMAL) -> None:
         """Show a text, if the level is high enough."""
@@ -105,21 +105,21 @@ class Console:
             self._write(text)
 
     def announce(self, text: str) -> None:
-        """Say something from a signal's handler: whatever this very thread was in the midst of."""
+        """Write a message from a signal handler, without locks."""
         with suppress(OSError, ValueError):
-            # Past the stream's buffer: a handler that comes in the midst of a write may not write
-            # to it again (CPython, io, "Reentrancy").
+            # Bypasses the stream's buffer: a handler that interrupts a write may not write to it
+            # again (CPython, io, "Reentrancy").
             os.write(self._stream.fileno(), f"{text}\n".encode())
 
     def progress(self, task: str, lines: str) -> None:
-        """The next output lines of a task's command: only for those who asked for much."""
+        """Show the next output lines of a task's command, only in verbose mode."""
         if self._level >= VERBOSE and self._groups is None:
             self._write_all(
                 [event_lines.output_line(task, line, self.paint) for line in lines.split("\n")]
             )
 
     def hear(self, record: Record, state: RunState) -> None:
-        """Say what an event means to a person."""
+        """Print the lines that describe an event."""
         if self._level < NORMAL:
             return
         all_lines = event_lines.event_lines(record, state, self.paint)
@@ -149,7 +149,7 @@ class Console:
                 self._write_all(groups.pop(task))
 
     def _read_printed(self, task: str, log: str) -> list[str]:
-        """What a command printed, as its log has it: the end of a long one."""
+        """Read the output of a command from its log; only the end of a long one."""
         try:
             content = (self._root / log).read_bytes() if log else b""
         except OSError:
@@ -164,7 +164,7 @@ class Console:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Keep everybody else quiet while a person is asked; what they say comes afterwards.
+        """Hold back other output during a prompt; it is printed afterwards.
 
         Nobody waits meanwhile: a worker that shows a line goes on at once.
         """
@@ -181,7 +181,7 @@ class Console:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Keep quiet in here whoever asks a person: what goes on meanwhile is shown afterwards."""
+        """Hold back the prompts of this block; other output is shown afterwards."""
         with self._lock:
             before, self._pauser = self._pauser, _NOBODY
         try:
@@ -191,7 +191,7 @@ class Console:
                 self._pauser = before
 
     def close(self) -> None:
-        """Say what was kept back; calling it again does nothing."""
+        """Print the output that was held back; repeated calls have no effect."""
         with self._lock:
             for lines in (self._groups or {}).values():
                 self._write_all(lines)
@@ -210,16 +210,16 @@ class Console:
                 self._put(text)
 
     def _put(self, text: str) -> None:
-        """Bring a text to the stream; the lock is held."""
+        """Write a text to the stream; the caller holds the lock."""
         self._stream.write(f"{text}\n")  # at once: an unbuffered stream would write its end apart
         self._stream.flush()
 
     def _clear(self) -> None:
-        """Take away what would be in a prompt's way: plain lines never are."""
+        """Do nothing, since plain lines never obstruct a prompt."""
 
 
 def _implementers_log(record: Record) -> str:
-    """Where the output of an implementer's command is kept; "" for a proof alone."""
+    """Return the path of an implementer's output; "" for an attempt that only proves."""
     alone = isinstance(record.event, AttemptStarted) and record.event.mode == "prove"
     return (
         ""

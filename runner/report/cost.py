@@ -1,4 +1,4 @@
-"""What agents, models and proofs took, in words and as data; nothing where nobody used anything."""
+"""Format the cost of agents, models and proofs as text and data."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _CENT = 0.01
 
 @dataclass(slots=True)
 class ProofCosts:
-    """What commands of proofs took, by their kind, and what need not run again."""
+    """The time of proof commands by kind, and of those that need not run again."""
 
     ran: Counter[str] = field(default_factory=Counter)
     stood: Counter[str] = field(default_factory=Counter)
     seconds: dict[str, float] = field(default_factory=dict)
     saved: float = 0.0
-    """Seconds that those took whose word stood for others."""
+    """Seconds saved by reusing results for other tasks."""
 
     def add(self, proof: Proof) -> None:
         """Count one check that came to its end."""
@@ -49,14 +49,14 @@ class ProofCosts:
         return f"{ran}, {sum(self.seconds.values()):.1f} s{stood}"
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
-        """Kind, commands, seconds and how many stood; the dearest first."""
+        """Yield kind, commands, seconds and number of cached runs, most expensive first."""
         kinds = {**self.ran, **self.stood}
         for kind in sorted(kinds, key=lambda kind: -self.seconds.get(kind, 0.0)):
             spent = f"{self.seconds.get(kind, 0.0):.1f} s"
             yield kind, str(self.ran[kind]), spent, str(self.stood[kind])
 
     def data(self) -> dict[str, object]:
-        """The same for a program."""
+        """Return the costs of proofs as JSON data."""
         kinds = {
             kind: {
                 "commands": self.ran[kind],
@@ -69,7 +69,7 @@ class ProofCosts:
 
 
 def cost(usage: Usage) -> str:
-    """`12,345 tokens, $0.42, 17 tool calls`; empty for nothing."""
+    """Return a cost as `12,345 tokens, $0.42, 17 tool calls`; empty for none."""
     tokens = f"{usage.tokens:,} token{'' if usage.tokens == 1 else 's'}" if usage.tokens else ""
     calls = usage.tool_calls
     called = f"{calls:,} tool call{'' if calls == 1 else 's'}" if calls else ""
@@ -77,14 +77,14 @@ def cost(usage: Usage) -> str:
 
 
 def dollars(amount: float) -> str:
-    """`$0.42`; what is less than a cent keeps its digits, nothing is empty."""
+    """Return an amount as `$0.42`, with four digits below a cent; empty for none."""
     if not amount:
         return ""
     return f"${amount:.2f}" if amount >= _CENT else f"${amount:.4f}"
 
 
 def per_proven(tasks: Iterable[tuple[Usage, bool]]) -> str:
-    """`$0.40 a proven task`: all that was paid, also for what failed, over what is proven of it.
+    """Return the cost per proven task, `$0.40 a proven task`, including that of failed tasks.
 
     `tasks` are what each used, and whether it is DONE and proven; empty where nothing was paid.
     """
@@ -94,13 +94,13 @@ def per_proven(tasks: Iterable[tuple[Usage, bool]]) -> str:
 
 
 def cost_part(usage: Usage) -> dict[str, object]:
-    """`usage` of a JSON object; nothing at all for nothing."""
+    """Return the field `usage` of a JSON object; empty for none."""
     data = cost_data(usage)
     return {"usage": data} if data else {}
 
 
 def cost_data(usage: Usage) -> dict[str, object] | None:
-    """The same for a program; None for nothing."""
+    """Return a usage as JSON data; None if nothing was used."""
     if usage == Usage():
         return None
     return {
@@ -113,5 +113,5 @@ def cost_data(usage: Usage) -> dict[str, object] | None:
 
 
 def together(usages: Iterable[Usage]) -> Usage:
-    """All of them as one."""
+    """Return the sum of these usages."""
     return sum(usages, Usage())

@@ -1,4 +1,4 @@
-"""DECISIONS.md and the run-time folder's .gitignore, and how a document is appended to.
+"""Append to DECISIONS.md, and write the run-time folder's .gitignore.
 
 Entries of DECISIONS.md.
 """
@@ -45,8 +45,8 @@ _IGNORED = """\
 .*.tmp
 """
 
-# O_APPEND: each write goes to the end as it is then, whoever else has written (POSIX, write).
-# O_NOFOLLOW: a link that an attempt has put there leads no write out of the project.
+# O_APPEND: each write goes to the current end, whoever else has written (POSIX, write). O_NOFOLLOW:
+# a link that an attempt made does not redirect a write out of the project.
 _APPENDING = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -75,17 +75,17 @@ def append_text(file: Path, text: str, *, head: str, mend: bool = False) -> None
 
 
 def _append(descriptor: int, added: bytes, file: Path, *, keep: bytes, cut: int, head: str) -> None:
-    """Take away a torn end, then append behind what is kept."""
+    """Truncate an incomplete end, then append the text."""
     if cut:
         effects.step("truncate", file)
         os.ftruncate(descriptor, os.fstat(descriptor).st_size - cut)
-    # A person's last line may lack its newline: the heading would be a part of it.
+    # A person's last line may lack its newline: the heading would become part of it.
     start = b"" if keep.endswith(b"\n") else b"\n" if keep else head.encode()
     effects.append(descriptor, start + added, file)
 
 
 def _count_torn(tail: bytes, added: bytes, head: bytes) -> int:
-    """How many bytes at the end of a file are the beginning of what is to be added, cut off.
+    """Count the bytes at the end of a file that are an incomplete copy of the added text.
 
     `head` is given where the tail is the whole file: then it may be torn itself.
     """
@@ -102,7 +102,7 @@ def _count_torn(tail: bytes, added: bytes, head: bytes) -> int:
 
 
 _TELLING = 4
-"""Fewer bytes than these may be a person's own."""
+"""Fewer bytes than these may be a person's own text."""
 
 
 _ENTRY = regex(r"^## DECISION-(\d+):", re.MULTILINE)
@@ -130,7 +130,7 @@ class DecisionsDocument:
                 self._append(record.event, record.task, record.time[:10])
 
     def next_number(self, last: int) -> int:
-        """The number of the next decision, after those in the file and in the journal."""
+        """Return the next decision number, after those in the file and in the journal."""
         return next_number(self._text(), last)
 
     def _append(self, event: DecisionMade, task: str, date: str) -> None:
@@ -149,8 +149,8 @@ class DecisionsDocument:
         return {read_number(number) for number in _ENTRY.findall(self._text())}
 
     def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
-        """The committed file with our entries; a person's unsaved ones stay theirs to commit."""
-        # Bytes that are no UTF-8 come back as they were (PEP 383): they are a person's.
+        """Return the committed file with the runner's new entries; exclude a person's edits."""
+        # Non-UTF-8 bytes are preserved (PEP 383): they belong to a person.
         text = committed.decode("utf-8", "surrogateescape")
         whole = working().decode("utf-8", "surrogateescape")
         known = {read_number(number) for number in _ENTRY.findall(text)}
@@ -170,7 +170,7 @@ def _entries(text: str) -> list[tuple[int, str]]:
 
 
 def find_run_files(paths: Iterable[str]) -> tuple[str, ...]:
-    """Of paths those that are files of a run, which the folder's .gitignore leaves out."""
+    """Return the paths that are files of a run, which the folder's .gitignore excludes."""
     inside = [path for path in paths if path.startswith(f"{BUILD}/")]
     if not inside:
         return ()
@@ -191,7 +191,7 @@ class IgnoreDocument:
     ours: bool = True
 
     def write(self) -> bool:
-        """Make it where it is missing, for the record; whether it was. A person's is left alone."""
+        """Create the file if it is missing; True if it was. A person's file is not changed."""
         file = self.root / self.path
         if file.exists():
             return False
@@ -199,16 +199,16 @@ class IgnoreDocument:
         return effects.write_file(file, _IGNORED.encode(), expected=b"")
 
     def withdraw(self) -> None:
-        """Take it away again where no record commit took it along."""
+        """Remove the file again if no record commit includes it."""
         file = self.root / self.path
         if file.is_file() and file.read_bytes() == _IGNORED.encode():
             effects.unlink(file)
 
     def exclude(self) -> None:
-        """Have git leave the files of a run alone in this clone, on every branch."""
+        """Exclude the files of a run from git in this clone, on every branch."""
         folders = find_git(self.root)
         if folders is not None:
-            # One that is not ours to write leaves it at the folder's own file.
+            # If it is not writable for us, the folder's own file remains.
             with suppress(OSError):
                 self._exclude(folders.common / "info" / "exclude")
 
@@ -232,7 +232,7 @@ class IgnoreDocument:
             effects.write_file(exclude, content, mode=mode, expected=before)
 
     def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
-        """Ours as we made it; a person's changes to it are theirs to commit."""
+        """Return the committed or the created content, without a person's edits."""
         return committed or working()
 
 
@@ -240,12 +240,12 @@ class IgnoreDocument:
 
 
 HEAD = "# Decisions\n\n"
-"""The beginning of a new DECISIONS.md."""
+"""Start of a new DECISIONS.md."""
 _HEADING = regex(r"^#{1,6}[ \t]+DECISION-(\d{1,9})\b", re.MULTILINE)
 
 
 def decision_entry(number: int, decision: Decision, task: str, date: str) -> str:
-    """The text to append: a heading and five or six fields, with an empty line at the end."""
+    """Return an entry to append: a heading, five or six fields and a blank line."""
     lines = [
         f"## DECISION-{number:03d}: {display_markdown(decision.title)}",
         f"Date: {display_markdown(date)}",
@@ -260,5 +260,5 @@ def decision_entry(number: int, decision: Decision, task: str, date: str) -> str
 
 
 def next_number(existing_text: str, last: int = 0) -> int:
-    """One more than the highest number in the file, or than `last` where that is higher."""
+    """Return the next number after those in the file and `last`."""
     return max([last, *(int(number) for number in _HEADING.findall(existing_text))]) + 1

@@ -1,4 +1,4 @@
-"""A proposed change as a person reviews it: a unified diff in which nothing can hide.
+"""Format a change for review: a unified diff in which no character can hide.
 
 What cannot be seen is spelled out, secrets are blotted out, and a byte that is no text does not
 turn the rest into "binary". With colour the new lines are highlighted by their language and the
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 _MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _TEXTUAL = bytes([*b"\t\n\r\f\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)])
 _BINARY_SHARE = 20
-"""One strange byte in so many makes a content binary: fewer are shown in the text."""
+"""One unusual byte in this many marks a binary; fewer are shown as text."""
 _IN_LINE = re.compile(rb"[^\r\n]+")
 _WORDS = re.compile(r"\w+|\s+|.")
 _MOST_WORDS = 400
 _MOST_PAIRS = 500
 _ALIKE = 0.4
-"""Two lines less alike than this are marked as a whole."""
+"""Minimum similarity of two lines; below it they are marked as a whole."""
 
 _RED, _GREEN, _CYAN, _BOLD, _REVERSE, _END = (
     f"\x1b[{code}m" for code in ("31", "32", "36", "1", "7", "0")
@@ -51,12 +51,12 @@ class DiffSide:
     lines: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     ends_open: bool = False
-    """Whether the last line has no line end."""
+    """Whether the last line lacks a line end."""
     binary: bool = False
 
 
 def diff_text(before: bytes | None, change: Change, *, colour: bool, width: int) -> str:
-    """The change as a unified diff in lines, without a line end at the end.
+    """Return the change as a unified diff without a final line end.
 
     `before` are the file's bytes as they are, None where there is none. Of control characters
     only newline and tab are in the result, and with `colour` our own SGR sequences. `width` is
@@ -75,7 +75,7 @@ class _Line(NamedTuple):
     sign: str
     text: str
     ready: bool = False
-    """Whether its colours are in it already."""
+    """Whether it already contains its colours."""
 
 
 def _paint(line: _Line) -> str:
@@ -119,7 +119,7 @@ def _notes(before: bytes | None, change: Change) -> Iterator[str]:
 
 
 def _crlf(content: bytes | None) -> bool:
-    """Whether every line ends with CR LF, so that its CR tells nothing."""
+    """Return whether every line ends with CR LF, so that CR is not a change."""
     lines = content.count(b"\n") if content else 0
     return bool(content) and lines > 0 and (content or b"").count(b"\r\n") == lines
 
@@ -152,14 +152,14 @@ def _where(hunk: Sequence[LineMatch]) -> str:
 
 
 def _range(start: int, end: int) -> str:
-    """As POSIX's diff -u has it: an empty range names the line before it."""
+    """Return a range as POSIX's diff -u does: an empty range names the line before it."""
     size = end - start
     begin = start + 1 if size else start
     return str(begin) if size == 1 else f"{begin},{size}"
 
 
 def side_of(content: bytes | None) -> DiffSide:
-    """One version of a file, its secrets blotted out."""
+    """Return one version of a file with its secrets redacted."""
     if not content:
         return DiffSide()
     encoding = _MARKS.get(content[:2])
@@ -186,7 +186,7 @@ def _split(content: bytes) -> tuple[str, ...]:
 
 
 def _mask_secrets(content: bytes) -> bytes:
-    """`content` without secrets, each blotted out in every line that it touches."""
+    """Redact secrets in `content`, separately on every line that they touch."""
     pieces: list[bytes] = []
     done = 0
     for start, end, name in blots(content, ()):
@@ -209,7 +209,7 @@ class _Ink:
         self._highlighted = highlight(new.shown, path) if colour else None
 
     def lines(self, stretch: LineMatch) -> Iterator[_Line]:
-        """The stretch with signs before its lines."""
+        """Yield the lines of a section with diff signs."""
         olds, news = range(stretch.i1, stretch.i2), range(stretch.j1, stretch.j2)
         if stretch.kind == "equal":
             yield from self._sign_lines(" ", self._new, news, self._style_lines(news))
@@ -221,7 +221,7 @@ class _Ink:
     def _sign_lines(
         self, sign: str, side: DiffSide, places: range, ready: dict[int, str]
     ) -> Iterator[_Line]:
-        """Lines of one side; `ready` are those that have their colours already."""
+        """Yield the lines of one side; `ready` has those already coloured."""
         if ready:
             before = _SIGNS.get(sign, sign)
             for place in places:
@@ -235,11 +235,11 @@ class _Ink:
             yield _Line("", "\\ No newline at end of file")
 
     def _style_lines(self, places: range) -> dict[int, str]:
-        """The highlighted lines among these."""
+        """Return the highlighted lines among these places."""
         return {place: self._highlighted[place] for place in places} if self._highlighted else {}
 
     def _words(self, olds: range, news: range) -> tuple[dict[int, str], dict[int, str]]:
-        """Pairs of lines with the words that changed in reverse video, by their places."""
+        """Return pairs of changed lines with the changed words in reverse video."""
         left: dict[int, str] = {}
         right: dict[int, str] = {}
         for i, j in zip(olds, news, strict=False):
@@ -253,11 +253,11 @@ class _Ink:
 
 
 Pieces: TypeAlias = "tuple[tuple[str, bool], ...]"
-"""A line cut where changed words begin and end; whether each piece was changed."""
+"""A line split at changed words; whether each piece was changed."""
 
 
 def words_changed(old: str, new: str) -> tuple[Pieces, Pieces] | None:
-    """Both lines with what differs marked; None where they have too little in common."""
+    """Return both lines with differing words marked; None if they are too different."""
     olds, news = _WORDS.findall(old), _WORDS.findall(new)
     if not olds or not news or max(len(olds), len(news)) > _MOST_WORDS:
         return None
@@ -297,7 +297,7 @@ _LONGEST_LINE = 2000
 
 
 def highlight(lines: Sequence[str], path: str) -> list[str] | None:
-    """Displayed lines with the colours of their language; None where there is none to show.
+    """Return the lines with syntax colours; None if there are none to show.
 
     What the lexer returns is used only when it is the very text that was given, so that no line
     can be shown as another.

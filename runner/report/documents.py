@@ -1,4 +1,4 @@
-"""JSON documents: one a command, with `schemaVersion` and `kind` first."""
+"""JSON documents: one per command, with `schemaVersion` and `kind` first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 
 def document(kind: str, **content: object) -> str:
-    """One JSON document with a line end: dataclasses become objects, names camelCase.
+    """Return a JSON document with a line end; field names become camelCase.
 
     Keys of mappings stay as they are, for they are data (ids, paths, names of settings).
     """
@@ -26,19 +26,19 @@ def document(kind: str, **content: object) -> str:
 
 
 def document_line(kind: str, **content: object) -> str:
-    """The same on one line, many times faster: for what is large and read by programs."""
+    """Return a document as one line of JSON, which is faster for large content."""
     return _dump(kind, content, indent=None)
 
 
 def _dump(kind: str, content: Mapping[str, object], indent: int | None) -> str:
     body = {camel(name): plain(value) for name, value in content.items()}
     whole = {"schemaVersion": SCHEMA_VERSION, "kind": kind, **body}
-    # ASCII: nothing invisible reaches a terminal, no lone surrogate a file
+    # ASCII: no invisible characters reach a terminal, and no lone surrogates a file
     return json.dumps(whole, ensure_ascii=True, indent=indent) + "\n"
 
 
 def plain(value: object) -> Json:
-    """A value as JSON knows it; raises TypeError for what has no such shape."""
+    """Convert a value to plain JSON types; raises TypeError if that is not possible."""
     if isinstance(value, Enum):
         return plain(value.value)
     if value is None or isinstance(value, str | bool | int | float):
@@ -54,7 +54,7 @@ def plain(value: object) -> Json:
 
 
 def _to_object(value: object) -> dict[str, object] | None:
-    """What becomes an object, by the names it will have there."""
+    """Return the fields of a value that becomes a JSON object; None for any other."""
     if isinstance(value, Mapping):
         return {str(plain(key)): item for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
@@ -65,13 +65,13 @@ def _to_object(value: object) -> dict[str, object] | None:
 
 
 def camel(name: str) -> str:
-    """`depends_on` as `dependsOn`."""
+    """Convert a name to camel case: `depends_on` to `dependsOn`."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
 def grade_part(graded: Graded | None) -> dict[str, object]:
-    """What a DONE is worth, as every document says it; nothing of a task that is not DONE."""
+    """Return the grade of a DONE task for a document; empty fields for other tasks."""
     if graded is None:
         return {"grade": None, "provenBy": None, "gradeReason": "", "notMeasured": ()}
     return {

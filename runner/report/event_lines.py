@@ -1,4 +1,4 @@
-"""What an event of a run says to a person, line by line, each line with its task before it."""
+"""Format an event as lines for a person, each with its task in front."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from runner.model import Finding, Proof
 
     Paint: TypeAlias = Callable[[str, str], str]
-    """Gives a text a colour: (colour, text)."""
+    """Colours a text: (colour, text)."""
     from runner.report import next_step
 else:
     next_step = lazy_module("runner.report.next_step")
@@ -55,24 +55,24 @@ _MARKS = {
 _FINDINGS_SHOWN = 5
 
 IN_PASSING = (AttemptStarted, GateCompleted, StageCompleted)
-"""Events that a view of what runs now shows by itself."""
+"""Events that a live view shows by itself."""
 
 
 def event_lines(record: Record, state: RunState, paint: Paint) -> tuple[str, ...]:
-    """The lines of an event; none for what nobody follows."""
+    """Return the output lines of an event; empty for events that are not shown."""
     name = paint("bold", display(record.task))
     lines = (*_work_lines(record, paint), *_lines(record, state, paint), *_plan_lines(record))
     return tuple(f"{name} {line}" for line in lines)
 
 
 def format_attempt(mode: str, implementer: str) -> str:
-    """What an attempt of a kind is, in a few words."""
+    """Describe an attempt by its mode and implementer."""
     kinds = {"plan": f"{implementer}, plans", "phase": f"{implementer}, a phase of its plan"}
     return implementer if mode == "build" else kinds.get(mode, "test only")
 
 
 def output_line(task: str, line: str, paint: Paint) -> str:
-    """A line that a command of a task printed."""
+    """Format an output line of a task's command."""
     return paint("dim", f"{display(task)} | {display(line)}")
 
 
@@ -149,7 +149,7 @@ def _plan_lines(record: Record) -> Iterator[str]:
 
 
 def _notes(findings: Sequence[Finding], paint: Paint) -> Iterator[str]:
-    """What a person should know of work that passed all the same."""
+    """Yield notes on work that passed."""
     findings = [
         one for one in findings if one.check != WHAT_CHANGED or one.severity is not Severity.NOTE
     ]

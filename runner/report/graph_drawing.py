@@ -1,4 +1,4 @@
-"""Drawings of the task graph: text with lanes, SVG, DOT for Graphviz, and a Mermaid flowchart.
+"""Draw the task graph: text with lanes, SVG, DOT for Graphviz, Mermaid.
 
 Layers follow Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system
 structures" (1981): layers by longest path, long edges cut into pieces of one layer, and the order
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SWEEPS = 4
 _MOST_BENDS = 20_000
-"""Pieces of long edges in one drawing; with more, long edges are drawn straight."""
+"""Maximum pieces of long edges in one drawing; with more, long edges are straight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """What goes where: spots by layer in their order, and each edge as the spots it touches."""
+    """The layout: spots by layer in order, and each edge as the spots it touches."""
 
     rows: tuple[tuple[Point, ...], ...]
     edges: tuple[tuple[Point, ...], ...]
 
 
 def filter_needs(needs: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
-    """The same without needs that no task has, and none of them twice."""
+    """Return the dependencies without unknown tasks, duplicates and self-references."""
     return {
         id_: tuple(dict.fromkeys(one for one in wanted if one in needs and one != id_))
         for id_, wanted in needs.items()
@@ -51,7 +51,7 @@ def filter_needs(needs: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...
 
 
 def drawing_order(needs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Every task behind what it needs, near to it; tasks in a circle in the order of the plan."""
+    """Return the tasks in dependency order, each near its dependencies; cycles in plan order."""
     place = {id_: number for number, id_ in enumerate(needs)}
     open_needs = {id_: len(wanted) for id_, wanted in needs.items()}
     dependents: dict[str, list[str]] = {}
@@ -105,7 +105,7 @@ def _untangle(rows: list[list[Point]], edges: Sequence[Sequence[Point]]) -> None
 
 
 def neighbours(edges: Sequence[Sequence[Point]]) -> dict[Point, list[Point]]:
-    """What each spot is joined to, on both sides."""
+    """Return the neighbours of each point, in both directions."""
     found: dict[Point, list[Point]] = {}
     for edge in edges:
         for one, other in pairwise(edge):
@@ -134,7 +134,7 @@ def ascii_graph(
     statuses: Mapping[str, Status],
     paint: Callable[[str, str], str] = lambda _colour, text: text,
 ) -> str:
-    """Lines of plain ASCII but for the titles; a `+` joins, a `|` between two `-` only crosses."""
+    """Draw the graph as ASCII lines; `+` joins, and `|` between two `-` only crosses."""
     by_id = {task.id: task for task in tasks}
     needs = filter_needs({id_: task.depends_on for id_, task in by_id.items()})
     lanes = _Lanes(needs)
@@ -155,21 +155,21 @@ def ascii_graph(
 
 
 class _Lanes:
-    """Which task holds which column while the lines are written from top to bottom."""
+    """The columns of tasks while the lines are written from top to bottom."""
 
     def __init__(self, needs: Mapping[str, Sequence[str]]) -> None:
         self._open: dict[str, int] = dict.fromkeys(needs, 0)
-        """How many tasks below still need this one."""
+        """Number of tasks below that still need this one."""
         for wanted in needs.values():
             for one in wanted:
                 self._open[one] += 1
         self._held: list[str] = []
-        """The task in each column; empty where it is free."""
+        """Task in each column; empty if free."""
         self._fresh = -1
-        """The column of the task above: taken at once by another, the two would look joined."""
+        """Column of the task above: reused at once, both tasks would look connected."""
 
     def place(self, id_: str, needs: Sequence[str]) -> tuple[str, str, str]:
-        """The line that joins it to what it needs, and what stands left and right of its sign."""
+        """Return the joining line of a task, and the text left and right of its sign."""
         joined = {self._held.index(one): one for one in needs if one in self._held}
         for one in needs:
             self._open[one] -= 1
@@ -197,7 +197,7 @@ class _Lanes:
         return len(self._held) - 1
 
     def _joint(self, column: int, joined: Mapping[int, str]) -> str:
-        """`+-|-+`: from every joined lane to the column of the task."""
+        """Return `+-|-+`: a line from every joined lane to the column of the task."""
         ends = {column, *joined}
         first, last = min(ends), max(ends)
         line = ""
@@ -220,7 +220,7 @@ _SVG_SWEEPS = 3
 
 
 def svg(tasks: Iterable[GraphNode], statuses: Mapping[str, Status], *, title: str = "") -> str:
-    """A picture from left to right, one column a layer; statuses in words, signs and colours."""
+    """Draw the graph as an SVG from left to right, one column per layer."""
     by_id = {task.id: task for task in tasks}
     laid = layers(filter_needs({id_: task.depends_on for id_, task in by_id.items()}))
     places = place_spots(laid)
@@ -260,7 +260,7 @@ def _height(spot: Point) -> int:
 
 
 def place_spots(laid: Layers) -> dict[Point, tuple[float, float]]:
-    """The upper left corner of every spot, near to its neighbours as far as the order lets it."""
+    """Return the upper left corner of every spot, near its neighbours in the given order."""
     joined = neighbours(laid.edges)
     middle: dict[Point, float] = {}
     for row in laid.rows:
@@ -306,7 +306,7 @@ def _edge(edge: Sequence[Point], places: Mapping[Point, tuple[float, float]]) ->
 
 
 def edge_path(edge: Sequence[Point], places: Mapping[Point, tuple[float, float]]) -> str:
-    """A curve from the right side of a box to the left side of another, through its bends."""
+    """Return an SVG path from the right side of one box to the left side of another."""
     x, y = places[edge[0]]
     x, y = x + BOX_WIDE, y + BOX_HIGH / 2
     path = f"M{x:.0f} {y:.1f}"
@@ -341,12 +341,12 @@ def _text(text: str) -> str:
 
 
 def _xml(text: str) -> str:
-    """Without the two that no XML may hold (XML 1.0, section 2.2)."""
+    """Replace the two characters that XML does not allow (XML 1.0, section 2.2)."""
     return text.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
 
 
 def dot(tasks: Iterable[GraphNode], statuses: Mapping[str, Status]) -> str:
-    """A digraph with one node a task, the status in its label and in its colour.
+    """Return a DOT graph with one node per task, labelled and coloured by status.
 
     Nodes have numbers for names, so that no id can be a keyword. Dependencies on tasks that are not
     there are left out. Grammar: graphviz.org/doc/info/lang.html.
@@ -376,7 +376,7 @@ def dot(tasks: Iterable[GraphNode], statuses: Mapping[str, Status]) -> str:
 
 
 def _escape(text: str) -> str:
-    """`text` inside a quoted label (escString: a backslash begins an escape there)."""
+    """Escape `text` for a quoted label (escString: a backslash starts an escape there)."""
     return display(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
@@ -384,7 +384,7 @@ def _escape(text: str) -> str:
 
 
 class GraphNode(Protocol):
-    """What a picture shows of a task: a task of the plan, or of its outline."""
+    """The part of a task that a drawing shows: a task of the plan, or of its outline."""
 
     @property
     def id(self) -> str:
@@ -434,7 +434,7 @@ _CLASSES = {
 
 
 def mermaid(tasks: Iterable[GraphNode], statuses: Mapping[str, Status]) -> str:
-    """`flowchart TD` with one node a task.
+    """Return a Mermaid `flowchart TD` with one node per task.
 
     Nodes have numbers for names, so that no id can end a node or begin a keyword. Dependencies on
     tasks that are not there are left out.
@@ -460,7 +460,7 @@ def mermaid(tasks: Iterable[GraphNode], statuses: Mapping[str, Status]) -> str:
 
 
 def escape_label(text: str) -> str:
-    """`text` for a quoted Mermaid label: all but letters, digits and plain marks as entity codes.
+    """Escape `text` for a Mermaid label: all but letters, digits and plain marks as entity codes.
 
     Mermaid reads `#34;` as a character (its documentation: Entity codes to escape characters).
     """

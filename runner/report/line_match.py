@@ -1,4 +1,4 @@
-"""Which lines of two texts belong together, in time that hostile texts cannot drive up.
+"""Match the lines of two texts, in bounded time also for hostile input.
 
 Patience matching (B. Cohen, 2004): lines that stand once in both texts are anchors, and the gaps
 between them are matched the same way. A gap without anchors is given to difflib when it is small;
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     Lines: TypeAlias = Sequence[str]
 
 _SMALL = 20_000
-"""Pairs of equal lines in a gap that difflib may still look at."""
+"""Maximum pairs of equal lines in a gap for difflib."""
 _DEEPEST = 32
-"""Times a gap is cut at anchors; lines that become unique one after another would never end."""
+"""Maximum splits of a gap at anchors; lines becoming unique one by one would never end."""
 _CONTEXT = 3
 
 Kind: TypeAlias = Literal["equal", "replace"]
@@ -45,7 +45,7 @@ class _Gap(NamedTuple):
 
 
 def stretches(old: Lines, new: Lines) -> list[LineMatch]:
-    """Both texts from beginning to end, equal and replaced stretches in turn."""
+    """Return alternating equal and replaced sections of both texts."""
     found: list[LineMatch] = []
     i = j = 0
     for first, second, size in _blocks(old, new):
@@ -58,7 +58,7 @@ def stretches(old: Lines, new: Lines) -> list[LineMatch]:
 
 
 def hunks(found: Sequence[LineMatch], context: int = _CONTEXT) -> Iterator[list[LineMatch]]:
-    """The changes with `context` equal lines around them; those that touch are one hunk."""
+    """Yield the changes as hunks with `context` equal lines around them."""
     hunk: list[LineMatch] = []
     for place, one in enumerate(found):
         if one.kind == "replace":
@@ -88,7 +88,7 @@ def _last(one: LineMatch, size: int) -> LineMatch:
 
 
 def _blocks(old: Lines, new: Lines) -> Iterator[tuple[int, int, int]]:
-    """Runs of equal lines in order, joined; the last is an empty one at the end."""
+    """Yield merged blocks of equal lines in order, then an empty one at the end."""
     i = j = size = 0
     for first, second in sorted(_pairs(old, new)):
         if size and first == i + size and second == j + size:
@@ -103,7 +103,7 @@ def _blocks(old: Lines, new: Lines) -> Iterator[tuple[int, int, int]]:
 
 
 def _pairs(old: Lines, new: Lines) -> Iterator[tuple[int, int]]:
-    """Every old line that is kept, with the new line it is."""
+    """Yield every unchanged old line with its new line."""
     gaps = [_Gap(0, len(old), 0, len(new))]
     while gaps:
         gap = gaps.pop()
@@ -121,7 +121,7 @@ def _pairs(old: Lines, new: Lines) -> Iterator[tuple[int, int]]:
 
 
 def _ends(old: Lines, new: Lines, gap: _Gap) -> tuple[int, int]:
-    """How many lines are equal at the beginning and at the end of a gap."""
+    """Return the number of equal lines at the start and the end of a gap."""
     most = min(gap.i2 - gap.i1, gap.j2 - gap.j1)
     head = 0
     while head < most and old[gap.i1 + head] == new[gap.j1 + head]:
@@ -133,7 +133,7 @@ def _ends(old: Lines, new: Lines, gap: _Gap) -> tuple[int, int]:
 
 
 def _anchors(old: Lines, new: Lines, gap: _Gap) -> list[tuple[int, int]]:
-    """The longest series, ascending in both, of lines that stand once in each half of a gap."""
+    """Return the longest ascending series of lines that are unique in both halves of a gap."""
     olds, news = Counter(old[gap.i1 : gap.i2]), Counter(new[gap.j1 : gap.j2])
     where = {new[j]: j for j in range(gap.j1, gap.j2) if news[new[j]] == 1}
     pairs = [
@@ -143,7 +143,7 @@ def _anchors(old: Lines, new: Lines, gap: _Gap) -> list[tuple[int, int]]:
 
 
 def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest subsequence whose second numbers ascend (patience sorting)."""
+    """Return the longest subsequence with ascending second numbers (patience sorting)."""
     tops: list[int] = []
     ends: list[int] = []
     before: list[int] = []
@@ -161,7 +161,7 @@ def _ascending(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _between(gap: _Gap, anchors: list[tuple[int, int]]) -> Iterator[_Gap]:
-    """The gap cut at its anchors, each anchor at the beginning of a piece."""
+    """Yield the parts of a gap between its anchors, each starting at an anchor."""
     i, j = gap.i1, gap.j1
     for first, second in (*anchors, (gap.i2, gap.j2)):
         if (i, j) != (first, second):

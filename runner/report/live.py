@@ -1,4 +1,4 @@
-"""The live view of a run on a terminal: what runs now, below the lines of what has ended.
+"""The live view of a run on a terminal: running tasks below the finished lines.
 
 Drawn ten times a second at most by a thread of its own, in one write each: workers only leave
 their last line, so a command that prints a million lines costs nothing here. The cursor stays
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from runner.report.status_line import StatusWork
 
 _BEAT = 0.1
-"""Seconds between two drawings."""
+"""Seconds between two redraws."""
 _RECKON = 1.0
 """Seconds between two estimates."""
 _BAR = 24
 _ROWS_LEFT = 4
-"""Rows of the terminal that stay for lines above and the bar below."""
+"""Rows of the terminal reserved for lines above and the bar below."""
 _MINUTE = 60
 _NARROWEST = 20
 _UNWRAPPED, _WRAPPED = "\x1b[?7l", "\x1b[?7h"
-"""A window that has just become narrower cuts a line off rather than breaking it in two."""
+"""A window that just became narrower truncates a line instead of wrapping it."""
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class LiveConsole(Console):
         self._running: dict[str, _Running] = {}
         self._above: list[str] = []
         self._drawn: list[int] = []
-        """Columns of the lines of the view as it stands on the terminal, from the top."""
+        """Width of each line of the view on the terminal, from the top."""
         self._left: float | None = None
         self._reckoned = 0.0
         self._pen = RLock()  # taken before the other lock, held while the terminal takes a text
@@ -83,12 +83,12 @@ class LiveConsole(Console):
     # --- what is heard ----------------------------------------------------------------
 
     def expect(self, work: Callable[[], StatusWork]) -> None:
-        """Hear what this run is about: the length of the bar, and the past of its tasks."""
+        """Set the work of the run: the length of the bar, and past durations of its tasks."""
         with self._lock:
             self._work = work()
 
     def progress(self, task: str, lines: str) -> None:
-        """Keep the last output line of a task's command for the next drawing."""
+        """Save the last output line of a task's command for the next drawing."""
         with self._lock:
             running = self._running.get(task)
             if running is not None:
@@ -96,7 +96,7 @@ class LiveConsole(Console):
         super().progress(task, lines)
 
     def announce(self, text: str) -> None:
-        """Say it above the view, with the next drawing."""
+        """Show a message above the view at the next drawing."""
         if self._thread is None or self._ended.is_set() or self._pauser:
             super().announce(text)
         else:
@@ -135,7 +135,7 @@ class LiveConsole(Console):
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Take the view away while a person is asked."""
+        """Remove the view during a prompt."""
         with self._pen, super().pause():
             yield
 
@@ -150,7 +150,7 @@ class LiveConsole(Console):
             self._draw()
 
     def close(self) -> None:
-        """Take the view away and leave the lines."""
+        """Remove the view and leave the lines."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()
@@ -160,14 +160,14 @@ class LiveConsole(Console):
             self._clear()
 
     def _put(self, text: str) -> None:
-        """Have a text shown above the view with the next drawing; the lock is held."""
+        """Queue a text to be shown above the view; the caller holds the lock."""
         if self._thread is None or self._ended.is_set() or self._pauser:
             super()._put(text)
         else:
             self._above.append(text)
 
     def _clear(self) -> None:
-        """Take the view from the terminal, and print the pending lines above it."""
+        """Remove the view from the terminal, and print the pending lines."""
         text = self._erasure() + "".join(f"{line}\n" for line in self._above)
         self._above.clear()
         self._drawn = []
@@ -183,8 +183,8 @@ class LiveConsole(Console):
                 self._above.clear()
                 view = self._view(*self._size())
                 self._drawn = [columns(plain) for plain, _ in view]
-            # Written outside of the lock: a terminal that stands still (Ctrl-S) holds up this
-            # thread, and no worker that has something to say.
+            # Write without the lock: a stopped terminal (Ctrl-S) blocks only this thread, not
+            # workers that have output.
             picture = "\n".join(painted for _, painted in view)
             self._send(f"{erasure}{above}{_UNWRAPPED}{picture}{_WRAPPED}")
 
@@ -202,13 +202,12 @@ class LiveConsole(Console):
         if not self._drawn:
             return ""
         wide = self._size()[0]
-        # Where the window became narrower, the terminal itself has broken old lines into more
-        # rows.
+        # If the window became narrower, the terminal has wrapped old lines into more rows.
         rows = sum(max(1, -(-used // wide)) for used in self._drawn)
         return "\r\x1b[K" + "\x1b[A\x1b[K" * (rows - 1)  # ED at the top would fill the scrollback
 
     def _size(self) -> tuple[int, int]:
-        """Columns and rows of the terminal at this moment."""
+        """Return the current columns and rows of the terminal."""
         try:
             size = os.get_terminal_size(self._stream.fileno())
         except (OSError, ValueError):
@@ -218,7 +217,7 @@ class LiveConsole(Console):
     # --- the picture ------------------------------------------------------------------
 
     def _view(self, wide: int, high: int) -> list[tuple[str, str]]:
-        """Each line without and with colours; one column stays free, where terminals wrap."""
+        """Return the lines without and with colours; one column stays free to avoid wrapping."""
         now = time.monotonic()
         room = high - _ROWS_LEFT
         shown = list(self._running.items())
@@ -270,7 +269,7 @@ class LiveConsole(Console):
         return text, self.paint("dim", text)
 
     def _estimate(self, now: float) -> float | None:
-        """Seconds left; reckoned once a second, for it looks at every task."""
+        """Return the estimated seconds left, updated once a second, or None."""
         if self._work is None:
             return None
         if not self._reckoned or now - self._reckoned >= _RECKON:
@@ -281,6 +280,6 @@ class LiveConsole(Console):
 
 
 def _clock(seconds: float) -> str:
-    """`4 s`, `1:07`, `62:05`."""
+    """Format seconds as `4 s`, `1:07` or `62:05`."""
     whole = int(seconds)
     return f"{whole} s" if whole < _MINUTE else f"{whole // _MINUTE}:{whole % _MINUTE:02d}"

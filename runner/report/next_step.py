@@ -1,4 +1,4 @@
-"""What a person does next about a task that waits for them: one sentence, the same everywhere.
+"""Format the next step for a task that waits for a person: the same sentence everywhere.
 
 Summary, console, report, `why` and `review` print it; none has words of its own.
 """
@@ -27,10 +27,10 @@ else:
     preflight = lazy_module("runner.run.preflight")
 
 SCOPE = "scope"
-"""The check whose hint is a line of the plan, where one would do."""
+"""Check whose hint is a line for the plan, if one is enough."""
 _MISSING = "provide what is missing (`runner doctor` lists it), then `runner`"
 LACKING = {
-    # What these lacked is looked for again by every run: to ask for them again changes nothing.
+    # Every run checks again for what these lacked: rebuilding them changes nothing.
     Reason.SECRET: _MISSING,
     Reason.TOOL: _MISSING,
     Reason.ROOT: (
@@ -43,7 +43,7 @@ LACKING = {
     Reason.TEST_AUTHOR: "fix what its note names, then `runner`: the test author retries",
     Reason.WISH: f"{WISH_HINT}; then `runner`",
 }
-"""What to do where a task lacks something before it could begin."""
+"""What to do if a task lacks something before it can start."""
 _REVIEW = "`runner review` shows it; `runner approve` or `runner reject` answers"
 _HELD = {
     "review": _REVIEW,
@@ -51,13 +51,13 @@ _HELD = {
     "cannot-land": "fix that, then `runner`: the proven work lands",
     "conflict": "switch to the branch of the run, then `runner`: the work is re-tested on it",
 }
-"""Where work is proven and cannot land, by the kind of what is held."""
+"""What to do if proven work cannot land, by the reason it is held."""
 
 
 def next_step(
     known: TaskState, state: RunState, task: Task | None = None, *, in_vain: str | None = None
 ) -> str:
-    """What a person does about a BLOCKED task; `task` is its section, where that was read.
+    """Return what a person can do about a BLOCKED task; `task` is its section, if it was read.
 
     `in_vain` says why no approval helps what its held change breaks; None where nobody looked.
     """
@@ -116,7 +116,7 @@ def _by_reason(known: TaskState, task: Task | None, hint: str) -> str:
 
 
 def _mend(known: TaskState, hint: str) -> str:
-    """Checks refused it: the plan is mended, or its work finished, or it is tried as it is."""
+    """Return the next step for a task that checks rejected."""
     name = display(known.id)
     refused = [one for one in known.findings if one.refuses]
     if hint and refused and all(one.check in (SCOPE, "implementer") for one in refused):
@@ -131,18 +131,18 @@ def _mend(known: TaskState, hint: str) -> str:
 
 
 def _or_finish(known: TaskState) -> str:
-    """The other way where an attempt left work behind."""
+    """Return a hint to finish the draft branch of an attempt, or an empty string."""
     adopt = f"`runner adopt {display(known.id)}`"
     return f" or finish {display(known.draft)} ({adopt})" if known.draft else ""
 
 
 def _is_provable(known: TaskState, task: Task | None) -> bool:
-    """Whether its section names what would prove it: then something else is wrong with that."""
+    """Return whether the task names a proof, so that its block has another cause."""
     named = task is None or bool(task.test_contracts or task.contracts or task.gates)
     asked = any(one.check == CHECK and one.refuses for one in known.findings)
     return named and not asked and not lacks_proof(known.note)
 
 
 def _has_wrong_line(task: Task) -> bool:
-    """Whether a test contract of it could not fail, or skips checks."""
+    """Return whether a test contract of the task cannot fail or skips checks."""
     return bool(preflight.no_proof(task))

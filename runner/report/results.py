@@ -1,4 +1,4 @@
-"""What came of every task of one run: heard while it goes, read by the reports at its end."""
+"""Collect the results of a run's tasks for the reports at its end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from runner.model import Coverage, Finding, Graded, Proof, Reason, Task
 
     Grades = Callable[[], Mapping[str, Graded]]
-    """What each DONE task of the plan is worth."""
+    """Grade of each DONE task of the plan."""
 
 
 FOLDER = f"{BUILD}/runs"
@@ -45,23 +45,23 @@ class TaskResult:
     id: str
     title: str
     line: int
-    """Of its heading in the plan."""
+    """Line of its heading in the plan."""
     status: Status
     reason: Reason | None = None
     note: str = ""
     commit: str = ""
     attempts: int = 0
-    """Of this run; 0 for a task that it did not touch."""
+    """Attempts in this run; 0 for an untouched task."""
     seconds: float = 0.0
-    """That these attempts took together."""
+    """Total seconds of these attempts."""
     proofs: tuple[Proof, ...] = ()
     findings: tuple[Finding, ...] = ()
-    """Of its last attempt in this run, those that refuse and those that inform."""
+    """Findings of its last attempt in this run, both rejecting and informational."""
     coverage: Coverage | None = None
     waits_for: tuple[str, ...] = ()
-    """What a PENDING task still needs."""
+    """Unmet dependencies of a PENDING task."""
     graded: Graded | None = None
-    """What a DONE is worth."""
+    """Grade of a DONE task."""
 
     @property
     def refusals(self) -> tuple[Finding, ...]:
@@ -76,18 +76,18 @@ class Results:
     """All tasks a run was about, in the order of the plan."""
 
     name: str
-    """The plan's title."""
+    """Title of the plan."""
     plan: str
-    """The plan's path, relative to the top of the repository."""
+    """Path of the plan, relative to the root of the repository."""
     tasks: tuple[TaskResult, ...]
     seconds: float
     started: str
-    """When the run began: RFC 3339 in UTC."""
+    """Start of the run: RFC 3339 in UTC."""
     folder: str = ""
-    """The project's folder, relative to the repository's top; paths of findings begin there."""
+    """Project folder relative to the repository's root; paths of findings start there."""
 
     def place(self, path: str) -> str:
-        """A path of the project as the repository has it."""
+        """Return a project path relative to the repository."""
         return f"{self.folder}/{path}" if self.folder else path
 
 
@@ -107,7 +107,7 @@ class ResultsListener:
     _started: str = ""
 
     def hear(self, record: Record, state: RunState) -> None:
-        """Keep what an attempt came to."""
+        """Record the result of an attempt."""
         del state
         self._started = self._started or record.time
         event = record.event
@@ -131,7 +131,7 @@ class ResultsListener:
         folder: str = "",
         grades: Mapping[str, Graded] | None = None,
     ) -> Results:
-        """How these tasks stand now; `grades` are what each DONE of them is worth."""
+        """Return the current results of these tasks; `grades` are those of DONE tasks."""
         tasks = tuple(tasks)
         grades = grades_of(tasks, state.tasks) if grades is None else grades
         return Results(
@@ -168,10 +168,10 @@ class ResultsListener:
 
 @dataclass(slots=True)
 class _Work:
-    """What this run did at one task."""
+    """A run's work on one task."""
 
     attempts: dict[int, dict[str, object]] = field(default_factory=dict)
-    """The last word on each, by its number: one that is proven again ends twice."""
+    """Last record of each attempt, by number: one that is re-tested ends twice."""
     seconds: float = 0.0
     usage: Usage = field(default_factory=Usage)
     commit: str = ""
@@ -183,19 +183,19 @@ class Manifest:
 
     root: Path
     settings: Mapping[str, str]
-    """Those that somebody set, as text."""
+    """Non-default settings, as text."""
     proofs: ProofCosts = field(default_factory=ProofCosts)
-    """What the proofs of this run took."""
+    """Cost of this run's proofs."""
     _began: Record | None = None
     _tasks: dict[str, _Work] = field(default_factory=dict)
 
     @property
     def usage(self) -> Usage:
-        """What this run has used so far."""
+        """Usage of this run so far."""
         return together(work.usage for work in self._tasks.values())
 
     def hear(self, record: Record, state: RunState) -> None:
-        """Take down what belongs to it."""
+        """Record the events that belong to the manifest."""
         del state
         event = record.event
         if isinstance(event, RunStarted):

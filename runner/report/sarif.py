@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, the format that code-scanning pages and editors read.
+"""Write findings as SARIF 2.1.0 for code-scanning pages and editors.
 
 Source: OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", and its JSON
 schema. One run a tool; a rule is listed once; lines and columns count from 1, columns in code
@@ -36,9 +36,9 @@ _LEVELS = {
 }
 _RANKS = {"high": "error", "medium": "warning", "low": "note"}
 _SECURITY = {"high": "8.0", "medium": "5.0", "low": "2.0"}
-"""What GitHub orders by (`security-severity`), in the middle of its bands."""
+"""Value that GitHub sorts by (`security-severity`), in the middle of its ranges."""
 _GUARDS = frozenset(("secret-scan", "sast", "markers"))
-"""Checks of ours that are about security; a failed test or a missing file is none."""
+"""The runner's security checks; a failed test or a missing file is not one."""
 _RULES = {
     "secret-scan": "Text that looks like a secret",
     "sast": "Static analysis",
@@ -56,17 +56,17 @@ class Result:
     tool: str
     rule: str
     level: str
-    """`error`, `warning` or `note`."""
+    """Level: `error`, `warning` or `note`."""
     message: str
     path: str = ""
     line: int = 0
     column: int = 0
     security: str = ""
-    """How grave it is for security, of 10; empty where it is about something else."""
+    """Security severity from 0 to 10; empty for other findings."""
 
 
 def of_finding(finding: Finding) -> Result:
-    """A check's finding; its hint goes with the message."""
+    """Convert a check's finding to a SARIF result; the hint becomes part of the message."""
     hint = f" (hint: {finding.hint})" if finding.hint else ""
     return Result(
         tool=OWN_TOOL,
@@ -83,7 +83,7 @@ def of_finding(finding: Finding) -> Result:
 
 
 def of_sast(finding: SastFinding) -> Result:
-    """A scanner's finding."""
+    """Convert a scanner's finding to a SARIF result."""
     return Result(
         tool=finding.tool,
         rule=finding.rule,
@@ -99,7 +99,7 @@ def of_sast(finding: SastFinding) -> Result:
 def sarif_document(
     results: Iterable[Result], *, tools: Sequence[str] = (OWN_TOOL,), failures: Sequence[str] = ()
 ) -> str:
-    """The SARIF log with a line end; `tools` are those that ran even if they found nothing.
+    """Return the SARIF log; `tools` are those that ran, even without findings.
 
     `failures` say what could not be looked at: the first run then counts as not successful.
     Secrets are blotted out of every text, and what cannot be seen is spelled out.
@@ -125,8 +125,8 @@ def _run(tool: str, found: Sequence[Result]) -> Object:
         driver["version"] = __version__
     return {
         "tool": {"driver": driver},
-        # Python counts in code points; without this word readers count UTF-16 code units (SARIF
-        # 2.1.0, columnKind).
+        # Python counts code points; without this key readers count UTF-16 code units (SARIF 2.1.0,
+        # columnKind).
         "columnKind": "unicodeCodePoints",
         "results": [_result(one, rules.index(one.rule)) for one in found],
     }
@@ -157,7 +157,7 @@ def _result(one: Result, index: int) -> Object:
 
 def _place(one: Result) -> Object:
     place: Object = {"artifactLocation": {"uri": _uri(one.path)}}
-    # A region of text begins with its line; a column alone is no place (SARIF 2.1.0, 3.30).
+    # A text region starts with its line; a column alone is no region (SARIF 2.1.0, 3.30).
     if one.line > 0:
         region: Object = {"startLine": one.line}
         if one.column > 0:
@@ -167,7 +167,7 @@ def _place(one: Result) -> Object:
 
 
 def _uri(path: str) -> str:
-    """A path as a URI reference (RFC 3986): never mistaken for a scheme, nothing unescaped."""
+    """Return a path as an escaped URI reference (RFC 3986)."""
     quoted = quote(_redact(path).encode("utf-8", "surrogatepass"), safe="/")
     return f"file://{quoted}" if path.startswith("/") else quoted
 

@@ -1,4 +1,4 @@
-"""The scripts that complete commands, flags and ids in bash, zsh and fish."""
+"""Completion scripts for bash, zsh and fish: commands, flags and ids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Flag(NamedTuple):
     name: str
     help: str
     takes: str = ""
-    """`id`, `file`, `value`, or nothing."""
+    """Kind of its value: `id`, `file`, `value`, or empty."""
     choices: tuple[str, ...] = ()
 
 
@@ -25,7 +25,7 @@ class KnownCommand(NamedTuple):
     summary: str
     flags: tuple[Flag, ...]
     words: str = ""
-    """What stands without a flag: `id`, `file`, `value`, or nothing."""
+    """Kind of its positional arguments: `id`, `file`, `value`, or empty."""
     choices: tuple[str, ...] = ()
 
 
@@ -38,7 +38,7 @@ def _below(commands: Sequence[KnownCommand]) -> list[KnownCommand]:
 
 
 def _bash(commands: Sequence[KnownCommand]) -> Iterator[str]:
-    """A function for `complete -F` (bash manual, Programmable Completion)."""
+    """Yield a completion function for `complete -F` (bash, Programmable Completion)."""
     yield "# runner help completion bash: source this"
     yield "_runner() {"
     yield "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}"
@@ -76,12 +76,12 @@ def _bash(commands: Sequence[KnownCommand]) -> Iterator[str]:
     yield "  fi"
     yield "}"
     yield '_runner_ids() { "${COMP_WORDS[0]}" help completion ids 2>/dev/null; }'
-    # With `filenames` bash puts a slash behind a folder and escapes blanks (bash(1), complete).
+    # With `filenames` bash appends a slash to a folder and escapes blanks (bash(1), complete).
     yield "complete -o filenames -F _runner runner"
 
 
 def _bash_values(commands: Sequence[KnownCommand]) -> Iterator[str]:
-    """What follows a flag that takes a value."""
+    """Yield the completions for flags that take a value."""
     for one in commands:
         for flag in one.flags:
             if not flag.takes:
@@ -93,12 +93,12 @@ def _bash_values(commands: Sequence[KnownCommand]) -> Iterator[str]:
 
 
 def _pattern(one: KnownCommand) -> str:
-    """A command's name as a pattern of `case`."""
+    """Return a command's name as a pattern for `case`."""
     return f"'{one.name}'" if " " in one.name else one.name
 
 
 def _zsh(commands: Sequence[KnownCommand]) -> Iterator[str]:
-    """A function for `compdef`, with `_arguments` (zshcompsys(1))."""
+    """Yield a completion function for `compdef` with `_arguments` (zshcompsys(1))."""
     yield "#compdef runner"
     yield "_runner() {"
     yield "  local -a commands"
@@ -135,13 +135,13 @@ def _zsh(commands: Sequence[KnownCommand]) -> Iterator[str]:
 
 
 def _zsh_flag(flag: Flag) -> str:
-    # In a spec of `_arguments` brackets hold the explanation and a colon begins the next part
+    # In a spec of `_arguments` brackets enclose the description and a colon starts the next part
     # (zshcompsys(1)).
     help_ = flag.help.replace("[", "(").replace("]", ")").replace(":", "")
     value = ""
     if flag.takes:
         value = f":{flag.takes}:{_zsh_action(flag.takes, flag.choices)}"
-    # The star lets it be given again (zshcompsys(1), `_arguments`).
+    # The star allows repeating it (zshcompsys(1), `_arguments`).
     return _quote(f"*{flag.name}[{help_}]{value}")
 
 
@@ -158,7 +158,7 @@ def _zsh_action(takes: str, choices: Sequence[str]) -> str:
 
 
 def _fish(commands: Sequence[KnownCommand]) -> Iterator[str]:
-    """`complete` lines (fish's manual, Writing your own completions)."""
+    """Yield `complete` lines (fish's manual, Writing your own completions)."""
     names = " ".join(one.name for one in _above(commands))
     first = f"not __fish_seen_subcommand_from {names}"
     yield "complete -c runner -f"
@@ -174,7 +174,7 @@ def _fish(commands: Sequence[KnownCommand]) -> Iterator[str]:
             for two in _below(commands)
             if two.name.startswith(f"{one.name} ")
         ]
-        # `pipeline staged-write show` is not `show`.
+        # Distinguish `pipeline staged-write show` from `show`.
         apart += [
             two.name.split()[0] for two in _below(commands) if one.name in two.name.split()[1:]
         ]
@@ -201,7 +201,7 @@ def _fish_action(takes: str, choices: Sequence[str]) -> str:
 
 
 def _quote(text: str) -> str:
-    """In single quotes, as all three shells read them."""
+    """Quote a text in single quotes for all three shells."""
     return "'" + text.replace("\\", "").replace("'", "") + "'"
 
 
@@ -210,4 +210,4 @@ SCRIPTS: dict[str, Callable[[Sequence[KnownCommand]], Iterator[str]]] = {
     "zsh": _zsh,
     "fish": _fish,
 }
-"""The lines of a script, by the name of its shell."""
+"""Lines of a script, by shell name."""

@@ -1,4 +1,4 @@
-"""What CHECKPOINT.md and the tag say of a ship.
+"""The text of a ship in CHECKPOINT.md and in its tag.
 
 How many tasks are proven, and which are not and why, in words.
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 def ship_text(tag: str, date: str, verified: TreeVerified, grades: Mapping[str, Graded]) -> str:
-    """The text to append to CHECKPOINT.md, with an empty line before and after it."""
+    """Return the ship declaration to append to CHECKPOINT.md, between blank lines."""
     lines = [f"=== SHIP — {display(date)}", f"Tag: {display(tag)}", *proof_lines(verified, grades)]
     return "\n" + "\n".join(lines) + "\n\n"
 
 
 def tag_message(title: str, verified: TreeVerified, grades: Mapping[str, Graded]) -> str:
-    """The annotated tag's message."""
+    """Return the message of the annotated tag."""
     heading = f"Ship {display(title)}".strip()
     return f"{heading}\n\n" + "\n".join(proof_lines(verified, grades)) + "\n"
 
 
 def proof_lines(verified: TreeVerified, grades: Mapping[str, Graded] | None = None) -> list[str]:
-    """What was proven of all of it together."""
+    """Return the lines on what was proven together."""
     many = "1 task" if verified.tasks == 1 else f"{verified.tasks} tasks"
     cover = verified.coverage
     coverage = "—"
@@ -57,7 +57,7 @@ def proof_lines(verified: TreeVerified, grades: Mapping[str, Graded] | None = No
 
 
 def grade_lines(grades: Mapping[str, Graded]) -> Iterator[str]:
-    """`7 of 9 proven`, then a line for each that has a caveat; nothing where there are no tasks."""
+    """Yield `7 of 9 proven`, then a line for each task with a caveat; nothing without tasks."""
     if not grades:
         return
     yield f"{sum(one.is_proven for one in grades.values())} of {len(grades)} proven"
@@ -67,7 +67,7 @@ def grade_lines(grades: Mapping[str, Graded]) -> Iterator[str]:
 
 
 def find_unproven(grades: Mapping[str, Graded]) -> dict[str, Graded]:
-    """Those that are neither proven nor waived, or of which a gate could not run."""
+    """Return the tasks that are neither proven nor waived, or have a gate that could not run."""
     return {
         id_: one
         for id_, one in grades.items()
@@ -76,7 +76,7 @@ def find_unproven(grades: Mapping[str, Graded]) -> dict[str, Graded]:
 
 
 def find_explained(tasks: Iterable[Task], grades: Mapping[str, Graded]) -> set[str]:
-    """The unproven ones for whose lack of a proof the plan itself has the reason.
+    """Return the unproven tasks whose lack of a proof the plan explains.
 
     Documents alone, `Proof: none — reason`, and milestones that rest on nothing weaker.
     """
@@ -106,7 +106,7 @@ def _is_unproven(id_: str, grades: Mapping[str, Graded]) -> bool:
 
 _GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)
 _WIDEST = 60
-"""Columns of a title in the table."""
+"""Maximum width of a title in the table."""
 
 
 def request_text(
@@ -117,7 +117,7 @@ def request_text(
     grades: Mapping[str, Graded],
     drafted: Usage,
 ) -> str:
-    """The body as Markdown; `runner evidence` and the commits' trailers say the rest."""
+    """Return the body of a pull request in Markdown."""
     used = together((drafted, *(known.usage for known in states.values())))
     return "\n".join(_lines(tag, tasks, states, verified, grades, cost(used))) + "\n"
 

@@ -1,4 +1,4 @@
-"""The lines that CHECKPOINT.md gets after each task."""
+"""The status line that CHECKPOINT.md gets after each task."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ class TaskReport:
     status: Status
     proofs: tuple[Proof, ...] = ()
     regressions: tuple[str, ...] | None = None
-    """Checks of earlier tasks that fail since this one; None when none were run."""
+    """Checks of earlier tasks that fail since this one; None if none were run."""
     looked: str = ""
-    """What was looked at for that: `3 files, 0 tests of others`."""
+    """What was checked for that: `3 files, 0 tests of others`."""
     coverage: Coverage | None = None
     sast: SastCounts = None
-    """Findings by severity; `pending` while it runs; None when it does not apply."""
+    """Findings by severity; `pending` while it runs; None if not applicable."""
     patterns: tuple[tuple[str, str], ...] = ()
-    """(id, title) of the patterns that were applied."""
+    """(ID, title) of the applied patterns."""
     worth: str = ""
-    """What a reader of a DONE must know: `unproven: nothing proves it`."""
+    """Limitation of a DONE: `unproven: nothing proves it`."""
     notes: tuple[str, ...] = ()
     cost: str = ""
-    """What its agents and models used; its line is there only where they did."""
+    """Usage of its agents and models; its line only appears if they were used."""
 
 
 def regressions(proofs: Iterable[Proof]) -> tuple[str, ...] | None:
-    """The checks of other tasks that fail since a change, by id; None where none were run on it.
+    """Return the failed checks of other tasks, sorted by ID; None if none ran on the change.
 
     They run side by side, and which of them ends first is chance.
     """
@@ -74,7 +74,7 @@ def regressions(proofs: Iterable[Proof]) -> tuple[str, ...] | None:
 
 
 def status_line(report: TaskReport) -> str:
-    """The eight fields and their heading, as FORMATS.md shows them, with a line end at the end."""
+    """Return the heading and eight fields of a task's status, in the format of FORMATS.md."""
     sign = _STATUS_SIGN.get(report.status, "")
     if report.worth:
         sign = f"— {display(report.worth)}"
@@ -101,19 +101,19 @@ def _notes(notes: Iterable[str]) -> str:
 
 
 def task_name(task: str) -> str:
-    """`Task 5` for TASK-005; an id of another prefix as it is."""
+    """Return `Task 5` for TASK-005; an id with another prefix is unchanged."""
     prefix, _, digits = task.partition("-")
     number = read_number(digits)
     return f"Task {number}" if prefix == "TASK" and number >= 0 else display(task)
 
 
 def patterns_applied(patterns: Iterable[tuple[str, str]]) -> str:
-    """`PATTERN-001 (Database sessions)`, separated by commas."""
+    """Return patterns as `PATTERN-001 (Database sessions)`, separated by commas."""
     return _join((f"{name} ({title})" if title else name for name, title in patterns), ", ")
 
 
 def sast_counts(counts: SastCounts) -> str:
-    """`2 low`, the gravest first; `0 findings` after a scan that found none."""
+    """Return counts such as `2 low`, most severe first; `0 findings` after a clean scan."""
     if counts is None:
         return NOT_APPLICABLE
     if isinstance(counts, str):
@@ -169,7 +169,7 @@ def _word(verdict: Verdict, good: str) -> str:
 
 
 def _short(proof: Proof) -> str:
-    """`schema` of `contract:schema`."""
+    """Return `schema` for `contract:schema`."""
     return proof.id.partition(":")[2] or proof.id
 
 
@@ -186,7 +186,7 @@ def _in_brackets(text: str) -> str:
 
 
 def format_checks(files: int, proofs: Iterable[Proof]) -> str:
-    """What a change was held against; empty for a task that changed nothing and ran none."""
+    """Return which checks a change passed; empty for a task without changes and tests."""
     tests = sum(proof.is_of_another_task for proof in proofs)
     if not (files or tests):
         return ""
@@ -195,7 +195,7 @@ def format_checks(files: int, proofs: Iterable[Proof]) -> str:
 
 
 def format_unseen(findings: Iterable[Finding]) -> str:
-    """`not parsed: no parser for Flow here (a.js, b.js)`; empty where all was compiled."""
+    """Return `not parsed: no parser for Flow here (a.js, b.js)`; empty if all was compiled."""
     found: dict[str, list[str]] = {}
     for one in findings:
         if one.check == "compile" and not one.refuses:
@@ -228,12 +228,12 @@ _OPEN = (Status.PENDING, Status.IN_PROGRESS)
 
 @dataclass(frozen=True, slots=True)
 class StatusWork:
-    """What a run is about."""
+    """The tasks of a run."""
 
     needs: Mapping[str, tuple[str, ...]]
-    """The selected tasks, each behind what it needs, with the ids it depends on."""
+    """Selected tasks in dependency order, with the IDs they depend on."""
     seconds: Mapping[str, float]
-    """How long a task took before; those that never ran are left out."""
+    """Past duration of each task; tasks that never ran are missing."""
     jobs: int
 
 
@@ -243,7 +243,7 @@ def seconds_left(
     seconds: Mapping[str, float],
     elapsed: Mapping[str, float],
 ) -> float | None:
-    """At least so many seconds, with every job busy; None when no task's past is known.
+    """Return a lower bound of the remaining seconds; None if no task has a past duration.
 
     The longer of two bounds: the longest chain of open tasks, and all their work divided by the
     jobs. A task without a past is taken to last as long as the others do in the mean; one that

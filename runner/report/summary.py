@@ -1,4 +1,4 @@
-"""The summary at the end of a run: how it stands, what waits for whom, what to type next."""
+"""The summary at the end of a run: results, pending answers, and the next command."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class BlockedTask:
     reason: Reason | None = None
     draft: str = ""
     victims: tuple[str, ...] = ()
-    """The tasks that its held change breaks."""
+    """Tasks that its held change breaks."""
     unapproved: tuple[str, ...] = ()
-    """Those of them that nobody has approved yet."""
+    """Those of them without an approval yet."""
     in_vain: str = ""
-    """Why an approval of them changes nothing, and what does; empty where it helps."""
+    """Why approving them has no effect, and what helps; empty if it has."""
     report: str = ""
-    """The file that tells more of its last attempt, relative to the project."""
+    """File with details of its last attempt, relative to the project."""
     next: str = ""
-    """What a person does about it."""
+    """What a person should do next."""
     findings: tuple[str, ...] = ()
-    """What the last attempt was refused for, as lines."""
+    """Why the last attempt was rejected, as lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +59,27 @@ class Summary:
     counts: Mapping[Status, int]
     seconds: float
     landed: int = 0
-    """Commits of this run."""
+    """Number of commits of this run."""
     unproven: tuple[str, ...] = ()
     """DONE tasks that are neither proven nor waived."""
     blocked: tuple[BlockedTask, ...] = ()
     stale: tuple[tuple[str, str], ...] = ()
-    """(id, the change that made it so)."""
+    """(ID, the change that made it so)."""
     nobodys: frozenset[str] = frozenset()
-    """Those of them that no implementer builds."""
+    """Those of them that have no implementer."""
     waiting: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """(id, ids of the tasks it waits for)."""
+    """(ID, IDs of the tasks it waits for)."""
     edited: Mapping[str, str] = field(default_factory=dict)
-    """What a person changed of a waiting task while the run went on, in words."""
+    """What a person changed in a waiting task during the run, as text."""
     notes: tuple[str, ...] = ()
     cost: str = ""
-    """What agents and models used in this run."""
+    """Usage of agents and models in this run."""
     proofs: str = ""
-    """What the proofs of this run took, where some of them stood for others."""
+    """Cost of this run's proofs, if some were reused for others."""
 
 
 def summary(run: Summary) -> str:
-    """The text, several lines; a run in which all is done has one line."""
+    """Return the summary of a run; one line if everything is done."""
     lines = [_first(run), *([f"used: {run.cost}"] if run.cost else [])]
     lines += [f"proofs: {run.proofs}"] if run.proofs else []
     hints: set[str] = set()
@@ -109,7 +109,7 @@ def _format_ready(run: Summary, name: str) -> str:
 
 
 def _more(run: Summary) -> str:
-    """Where the reasons of what is BLOCKED are explained; nothing where nothing is."""
+    """Return a hint to the explanation of the reasons for BLOCKED; empty if no task is blocked."""
     codes = dict.fromkeys(str(task.reason) for task in run.blocked if task.reason)
     if not codes:
         return ""
@@ -148,7 +148,7 @@ def _format_blocked(task: BlockedTask) -> list[str]:
 
 
 def stale_step(id_: str, *, nobody: bool = False) -> str:
-    """What a person does about a STALE task that no held change breaks, and `nobody` may build."""
+    """Return the next step for a STALE task, which cannot be rebuilt without an implementer."""
     name = display(id_)
     proves = f"`runner approve {name} --reuse`, then `runner`, re-tests the existing code"
     step = f"{proves} (not rebuilt)" if nobody else "`runner --rebuild` rebuilds it"
@@ -158,7 +158,7 @@ def stale_step(id_: str, *, nobody: bool = False) -> str:
 def ways_out(
     culprit: str, victims: Sequence[str], unapproved: Sequence[str], in_vain: str = ""
 ) -> list[str]:
-    """What a person can do about a change that breaks other tasks; not all may be approved yet."""
+    """Return the options for a change that breaks other tasks, of which some may be approved."""
     ids, names = " ".join(unapproved), ", ".join(victims)
     follows = f"({names} rebuilt on it, then all land together)"
     return [
@@ -170,7 +170,7 @@ def ways_out(
 
 
 def duration(seconds: float) -> str:
-    """`4.2 s`, `3 min 07 s`, `2 h 05 min`."""
+    """Format a duration as `4.2 s`, `3 min 07 s` or `2 h 05 min`."""
     if seconds < _SECONDS_A_MINUTE:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), _SECONDS_A_MINUTE)

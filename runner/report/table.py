@@ -13,7 +13,7 @@ GAP = "  "
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, width: int = 0) -> str:
-    """Head and rows in columns, each line ended, no blanks at line ends.
+    """Return head and rows in aligned columns, without spaces at line ends.
 
     All cells are displayed. `width` is the terminal's: then the last column is cut to fit; 0
     cuts nothing. Numbers are aligned to the right.
@@ -29,9 +29,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, width: int = 0)
 
 
 def _shown(cells: Sequence[str]) -> tuple[Sequence[str], bool]:
-    """The cells of a column as they are shown, and whether each character takes one column."""
-    # A plan of 10,000 tasks has 40,000 cells, hardly one of which is more than ASCII: all of a
-    # column are looked at together.
+    """Return a column's cells for display, and whether all characters are one column wide."""
+    # A plan of 10,000 tasks has 40,000 cells, nearly all of them ASCII: check a whole column at
+    # once.
     together = "".join(cells)
     if together.isascii():
         return cells if together.isprintable() else list(map(display, cells)), True
@@ -39,18 +39,18 @@ def _shown(cells: Sequence[str]) -> tuple[Sequence[str], bool]:
 
 
 def _is_right(column: Sequence[str]) -> bool:
-    """Whether a column, its head first, has numbers alone."""
+    """Return whether a column after its head contains only numbers."""
     return len(column) > 1 and all(map(_is_number, column[1:]))
 
 
 def _plain_lines(cells: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table of which each character takes one column."""
+    """Yield the lines of a table whose characters are all one column wide."""
     sizes = [f"{'' if _is_right(column) else '-'}{max(map(len, column))}" for column in cells]
     return map(GAP.join(f"%{size}s" for size in sizes).__mod__, zip(*cells, strict=True))
 
 
 def _padded(column: Sequence[str]) -> Iterator[str]:
-    """The cells of a column, its head first, each as wide as the widest."""
+    """Yield the cells of a column padded to the widest one."""
     right = _is_right(column)
     size = max(map(columns, column))
     return (pad(cell, size, right=right) for cell in column)

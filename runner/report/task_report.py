@@ -1,4 +1,4 @@
-"""`artifacts/build/reports/TASK-003.md`: what a person needs who finishes a task that did not pass.
+"""Write `artifacts/build/reports/TASK-003.md` for the person who finishes a failed task.
 
 Written when an attempt leaves a task BLOCKED; each time whole, from what the journal says.
 """
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 FOLDER = f"{BUILD}/reports"
 _TOLD = (Reason.CHECKS, Reason.STUCK, Reason.BUDGET, Reason.TOOL, Reason.POLICY)
-"""Reasons of which an attempt tells more than the note does."""
+"""Reasons for which an attempt has more details than the note."""
 _SIGN = {Verdict.PASS: "passes", Verdict.FLAKY: "passes, but is flaky", Verdict.FAIL: "**fails**"}
 _DETAIL_LINES = 40
 
 
 def report_path(task: str) -> str:
-    """Where the report of a task lies, relative to the project."""
+    """Return the path of a task's report, relative to the project."""
     return f"{FOLDER}/{task}.md"
 
 
 def find_report(root: Path, known: TaskState) -> str:
-    """The report about a task as it stands, relative to the project; empty where there is none."""
+    """Return the path of a task's report relative to the project; empty if there is none."""
     path = report_path(known.id)
     return path if _has_report(known) and (root / path).is_file() else ""
 
@@ -61,16 +61,16 @@ class ReportsDocument:
 
     root: Path
     written: dict[str, str] = field(default_factory=dict)
-    """The text of each report of this run, by its task."""
+    """Text of each report of this run, by task."""
     _tasks: Mapping[str, Task] = field(default_factory=dict)
     _tried: dict[str, AttemptFinished] = field(default_factory=dict)
-    """The last attempt at each task in this run."""
+    """Last attempt at each task in this run."""
     _proven: dict[str, tuple[int, AttemptFinished]] = field(default_factory=dict)
-    """The last one that came to a proof, with its number."""
+    """Last attempt that reached a proof, with its number."""
     _heard: set[tuple[str, int]] = field(default_factory=set)
 
     def know(self, tasks: Mapping[str, Task], state: RunState) -> None:
-        """The plan's tasks, for their titles; a report that a crash kept back is made up for."""
+        """Set the plan's tasks, for their titles, and write reports that a crash prevented."""
         self._tasks = tasks
         for id_ in self._tasks:
             known = state.task(id_)
@@ -78,7 +78,7 @@ class ReportsDocument:
                 self._write(known, state)
 
     def hear(self, record: Record, state: RunState) -> None:
-        """Keep what the last attempt came to; write it down where it was the last one."""
+        """Record the last attempt, and write the report when its task is BLOCKED."""
         event = record.event
         if isinstance(event, AttemptFinished) and event.ending is not Ending.INTERRUPTED:
             self._tried[record.task] = event
@@ -105,7 +105,7 @@ class ReportsDocument:
 
 
 def _find_earlier_proof(root: Path, known: TaskState) -> tuple[int, AttemptFinished] | None:
-    """The last attempt that came to a proof, of those that an earlier run made."""
+    """Return number and event of the task's last attempt with a proof, or None."""
     numbers, found = {one.attempt for one in known.tries}, None
     for record in read_journal(root / BUILD / "journal.jsonl", wanted={"attempt.finished"}):
         event = record.event
@@ -123,7 +123,7 @@ def task_report(
     proven: tuple[int, AttemptFinished] | None = None,
     step: str = "",
 ) -> str:
-    """The report as Markdown, with what a person does next (`step`).
+    """Return the task's report as Markdown, with the next `step` for a person.
 
     `proven` is the last attempt that came to a proof, by its number: attempts after that one may
     have ended for a broken connection, and tell nothing of the work.
@@ -179,7 +179,7 @@ def _proof(proof: Proof) -> str:
 
 
 def _place(one: Finding) -> str:
-    """The file, with its line where there is one: 0 is the file as a whole."""
+    """Return the file of a finding, with its line if there is one."""
     return f"{display(one.path)}:{one.line}" if one.line else display(one.path)
 
 

@@ -1,4 +1,4 @@
-"""A run as JUnit XML, which every CI server reads.
+"""Write a run as JUnit XML for CI servers.
 
 There is no standard; the strictest schema in use is that of Jenkins' xUnit plug-in (junit-10.xsd),
 and a document that it takes is taken everywhere. It allows properties only on a test suite: so each
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from runner.report.results import Results, TaskResult
 
 _NO_XML = re.compile("[\ufffe\uffff]")
-"""What `display` leaves and XML 1.0 (section 2.2, Char) does not know."""
+"""Characters that `display` keeps and XML 1.0 (section 2.2, Char) forbids."""
 _FAILS = (Reason.CHECKS, Reason.STUCK, Reason.REGRESSION, None)
 _SAME_TIME = (1980, 1, 1, 0, 0, 0)
-"""Of every file in the archive: the same measurement is the same bytes."""
+"""Time of every file in the archive: equal measurements give equal bytes."""
 _STYLE = (
     "body{font:14px/1.4 sans-serif;margin:2em}pre{margin:0;font:13px/1.4 monospace}"
     ".y{background:#dfd}.n{background:#fdd}td{padding:0 1em}"
@@ -37,7 +37,7 @@ _STYLE = (
 
 
 def junit(results: Results) -> bytes:
-    """The document: a suite with one test case for each task.
+    """Return the JUnit document: one suite with one test case per task.
 
     A BLOCKED task is a failure where its checks failed, and an error where something else is
     missing; a task that waits is skipped, and so is what is DONE and not proven, with the reason.
@@ -101,7 +101,7 @@ def _proof(proof: Proof) -> str:
 
 
 def _endings(results: Results, task: TaskResult) -> Iterator[Element]:
-    """What is in the test case; nothing for a task that is DONE and proven."""
+    """Yield the elements of the test case; none for a task that is DONE and proven."""
     if task.status is Status.DONE:
         if task.graded is not None and not task.graded.is_proven:
             yield Element("skipped", {"message": _text(f"DONE — {task.graded.words}")})
@@ -137,17 +137,17 @@ def _seconds(seconds: float) -> str:
 
 
 def _text(text: str, *, lines: bool = False) -> str:
-    """Text that XML can hold and a person can see."""
+    """Return text without characters that XML cannot contain."""
     return _NO_XML.sub("�", display(text, lines=lines))
 
 
 def _rate(one: Lines) -> float:
-    """How much of a file ran, from 0 to 1."""
+    """Return the share of a file's lines that ran, from 0 to 1."""
     return len(one.ran & one.executable) / len(one.executable) if one.executable else 1.0
 
 
 def cobertura(lines: Mapping[str, Lines]) -> bytes:
-    """The measurement as XML; a line that ran has one hit, for how often is not known."""
+    """Return the coverage as Cobertura XML; executed lines have one hit."""
     valid = sum(len(one.executable) for one in lines.values())
     covered = sum(len(one.ran & one.executable) for one in lines.values())
     rate = f"{covered / valid if valid else 1:.4f}"
@@ -174,7 +174,7 @@ def cobertura(lines: Mapping[str, Lines]) -> bytes:
 def html_archive(
     lines: Mapping[str, Lines], content: Mapping[str, bytes]
 ) -> tuple[bytes, tuple[tuple[str, bytes], ...]]:
-    """A page for each file and one of all, packed, with no script and nothing from elsewhere.
+    """Return a zip of HTML pages, one per file and an index, and the pages themselves.
 
     Gives the archive, and the pages in it.
     """
@@ -203,7 +203,7 @@ def _index(paths: list[str], lines: Mapping[str, Lines]) -> bytes:
 
 def _page(path: str, one: Lines, content: bytes) -> bytes:
     lines = []
-    # Of the bytes: in text a form feed or U+2028 would begin a line that no tool counts.
+    # Split bytes: in text a form feed or U+2028 would start a line that no tool counts.
     for number, line in enumerate(content.splitlines(), 1):
         kind = ("y" if number in one.ran else "n") if number in one.executable else ""
         text = escape(display(line.decode("utf-8", "replace")))

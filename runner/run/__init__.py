@@ -1,1 +1,1 @@
-"""The run: which task is next, one attempt at it, and what its outcome means."""
+"""The run: choose the next task, run an attempt, handle its outcome."""

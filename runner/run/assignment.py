@@ -1,4 +1,4 @@
-"""A worker's assignment, and what its job slot has to work with."""
+"""A worker's assignment, and the tools of its job slot."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from runner.writes.sast import SastPool, SastScan
 
     TellOfSecrets = Callable[[str, int, SecretLeased | SecretReturned], None]
-    """Hands an event of a task's attempt to the journal."""
+    """Sends an event of a task's attempt to the journal."""
 else:
     proof = lazy_module("runner.held_out.proof")
 
@@ -57,7 +57,7 @@ same in turn."""
 
 
 class RecordedWork(NamedTuple):
-    """What landed before: its changes, and what was found of its acceptance items."""
+    """Work that landed before: its changes, and the verdicts on its acceptance items."""
 
     changes: tuple[Change, ...] = ()
     rows: tuple[AcceptanceRow, ...] = ()
@@ -70,56 +70,56 @@ class Assignment:
     task: Task
     attempt: int
     base: str
-    """Commit to build on; empty before the first commit."""
+    """Commit on which to build; empty before the first commit."""
     brief: Brief
     rules: WriteRules
     implementer: Implementer | None
-    """None where only the proof runs again, on `carried`."""
+    """None if only the proof runs again, on `carried`."""
     review: ReviewMode
     author: str = ""
-    """Whose work it is: an implementer's name, also where it was made before; else a person's."""
+    """Author of the work, also of earlier work: an implementer's name; else a person's."""
     left: Allowance = field(default_factory=Allowance)
-    """What it may still use of the budgets of attempt, task and run."""
+    """Remaining budgets of attempt, task and run."""
     carried: tuple[Change, ...] = ()
-    """Changes that were made before: proven on a new base, or a person's edit to go on from."""
+    """Earlier changes: to prove on a new base, or a person's edit to continue from."""
     unproven: frozenset[str] = frozenset()
-    """Tasks whose tests are not run against this change: they are built anew after it."""
+    """Tasks whose tests are not run on this change: they are rebuilt after it."""
     stands: bool = False
-    """Whether its own tests need not run again: what they ran is the same on this base."""
+    """Whether its own tests can be skipped: what they ran is unchanged on this base."""
     contracts_stand: bool = False
-    """Whether its contracts need not, either."""
+    """Whether its contracts can also be skipped."""
     beneath: frozenset[str] = frozenset()
-    """Tasks not DONE yet that this change stands on: their tests are run against it."""
+    """Tasks not DONE yet on which this change is based: their tests run on it."""
     gates: tuple[GateSpec, ...] = ()
     """All that runs on `carried`, the changes of several tasks that passed all else."""
     rows: tuple[AcceptanceRow, ...] = ()
-    """What was found of the acceptance items when `carried` landed before: the same bytes."""
+    """Acceptance results from when `carried` landed before, with the same bytes."""
     taken_back: tuple[Change, ...] = ()
-    """What takes back the changes that it stands on and that have not landed."""
+    """Changes that revert the unlanded changes on which it is based."""
     reviewed: bool = True
-    """Whether a person wrote the change, or will have seen it before it lands."""
+    """Whether a person wrote the change or reviews it before it lands."""
     by_person: bool = False
-    """Whether a person wrote the change themselves: blocks of the plan, a branch handed in."""
+    """Whether a person wrote the change: blocks of the plan, a submitted branch."""
     revised: bool = False
-    """Whether what is to be built was changed since the task last landed."""
+    """Whether the specification changed since the task last landed."""
     red_first: bool = False
-    """Whether its test contracts must fail before anything is implemented."""
+    """Whether its test contracts must fail before the implementation."""
     again: bool = False
-    """Whether it was DONE before: what it landed then is its own work, too."""
+    """Whether it was DONE before: then its earlier landing is also its own work."""
     former: tuple[tuple[str, bytes | None], ...] = ()
-    """That work, for a worker who has no history: see `GateContext.former`."""
+    """That work, for a worker without history: see `GateContext.former`."""
     secrets: tuple[tuple[str, str], ...] = ()
-    """Names and values that this task's commands get."""
+    """Names and values of secrets for this task's commands."""
     held_out: HeldOutPart = field(default_factory=HeldOutPart)
-    """Contracts that `task` does not name, since the implementer must not see their files."""
+    """Contracts not in `task`, since the implementer must not see their files."""
     author_tests: AuthorTests = AuthorTests()
     """Visible tests of a separate author; in the tree before the implementer starts."""
     mode: Mode = Mode.EXECUTE
-    """What the implementer is asked for; in plan mode `review` is that of the plan."""
+    """Mode of the implementer; in plan mode `review` applies to the plan."""
     plan: TaskPlan | None = None
-    """The approved plan; in plan mode one that is there, and only has to be reviewed."""
+    """Approved plan; in plan mode an existing one that only needs a review."""
     phase: int = 0
-    """Which phase of the plan is to be built now, from 1; 0 for all of it at once."""
+    """Phase of the plan to build now, from 1; 0 for all of it at once."""
 
     @property
     def is_partial(self) -> bool:
@@ -128,7 +128,7 @@ class Assignment:
 
     @property
     def kind(self) -> str:
-        """What the journal calls such an attempt."""
+        """Kind of the attempt in the journal."""
         if self.mode is Mode.PLAN:
             return "plan"
         if self.is_partial:
@@ -143,7 +143,7 @@ class Assignment:
 
 
 def start_of(assignment: Assignment, slot: int) -> AttemptStarted:
-    """What the journal hears when an assignment begins in a slot."""
+    """Return the journal event for the start of an assignment in a slot."""
     implementer, brief = assignment.implementer, assignment.brief
     return AttemptStarted(
         base=assignment.base,
@@ -162,10 +162,10 @@ class SpareSites(Protocol):
     """Job slots that nobody works in now."""
 
     def lend(self) -> AbstractContextManager[WorkerContext | None]:
-        """One of them for as long as this is entered; None where every slot is busy."""
+        """Lend a free slot while the context is open; None if every slot is busy."""
 
     def claim(self) -> AbstractContextManager[bool]:
-        """Keep one without a scratch tree, if one is free, for what works elsewhere."""
+        """Reserve a slot without a scratch tree, if one is free, for work done elsewhere."""
 
     @property
     def may_go_on(self) -> bool:
@@ -185,27 +185,27 @@ class Coordinator(Protocol):
 
     @property
     def lanes(self) -> SpareSites:
-        """What workers use beside their own slots."""
+        """Slots that workers can use in addition to their own."""
 
     def ends(self, number: int) -> Event:
-        """What is set when the work in a slot is to end."""
+        """Return the event that is set to stop the work in a slot."""
 
     def report(self, task: str, number: int, event: Happening) -> None:
-        """Something for the journal."""
+        """Send an event to the journal."""
 
     def add_scan(self, task: str, number: int, scan: SastScan) -> None:
-        """A scan to ask for its findings later."""
+        """Register a scan whose findings are read later."""
 
     def ask(self, outcome: Outcome) -> Ruling:
-        """Have the writes reviewed, and wait for the answer."""
+        """Request a review of the writes and wait for the ruling."""
 
     def permit(
         self, task: str, number: int, question: PermissionAsked
     ) -> PermissionAnswered | None:
-        """A person's word about one call; None where the question waits."""
+        """Return a person's answer about one call; None if the question has to wait."""
 
     def trace(self, assignment: Assignment, outcome: Outcome) -> Suspects:
-        """The tests of other tasks that a change may break."""
+        """Return the tests of other tasks that a change may break."""
 
 
 class SecretLender(Protocol):
@@ -219,21 +219,21 @@ class SecretLender(Protocol):
         cancelled: Callable[[], bool] = ...,
         holder: str = ...,
     ) -> dict[str, str]:
-        """Names and values. Raises RunnerError where one is not to be had."""
+        """Return the leased secrets as names and values. Raises RunnerError."""
 
     def give_back(self, task: str, tell: TellOfSecrets) -> None:
-        """Forget what a task had."""
+        """Forget the secrets of a task."""
 
     def give_all_back(self) -> None:
-        """Forget everything."""
+        """Forget all secrets."""
 
     def write(self, task: str, attempt: int, event: SecretLeased | SecretReturned) -> None:
-        """Tell the journal, where no coordinator does."""
+        """Write an event to the journal if there is no coordinator."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
-    """What one job slot works with."""
+    """The context of one job slot."""
 
     scratch: Scratch
     place: Place
@@ -242,34 +242,34 @@ class WorkerContext:
     logs: Path
     logs_shown: str
     workers: Coordinator
-    """Hands events to the coordinator, which alone writes the journal."""
+    """Sends events to the coordinator, the only writer of the journal."""
     show: Callable[[str, str], None]
     """Shows a line of progress of a task."""
     release: Callable[[], None]
     before: Callable[[str, str], bytes | None]
-    """The bytes of a path in a commit."""
+    """Returns the bytes of a path in a commit."""
     base_environment: Mapping[str, str]
-    """The allow-list of the person's own variables."""
+    """Allow-listed variables of the user."""
     kept: Path
-    """Folder in the user's cache for what is known of earlier trees."""
+    """Folder in the user's cache with results of earlier trees."""
     memory: ProofMemory | None = None
-    """What passed in this run."""
+    """Checks that passed in this run."""
     sast: SastPool | None = None
     submodules: Submodules | None = None
-    """What is checked out of the person's submodules; None where no person's tree is."""
+    """Checked-out submodules of the user's tree; None without such a tree."""
     included: IncludedFiles | None = None
     """Ignored files of the repository that every tree gets."""
     leases: SecretLender | None = None
-    """Secrets that commands of the person's own say; None where their values come along."""
+    """Secrets printed by the user's own commands; None if their values are sent along."""
     former: Callable[[Assignment], Mapping[str, bytes | None]] = lambda one: dict(one.former)
-    """What a task landed before its attempt, as it stands at the base: see `GateContext.former`."""
+    """The task's earlier landing as it is at the base: see `GateContext.former`."""
     held_out: HeldOutSite | None = None
-    """Where held-out files lie; None on a worker that must not have them."""
+    """Location of held-out files; None on a worker that must not have them."""
     number: int = 0
     has_company: Callable[[], bool] = lambda: False
     """Whether other tasks may land together with the one in this slot."""
     of_commits: bool = True
-    """Whether a base is a commit; a worker of a cluster knows trees alone."""
+    """Whether a base is a commit; a cluster worker only knows trees."""
 
     @property
     def cancelled(self) -> Event:
@@ -277,11 +277,11 @@ class WorkerContext:
         return self.workers.ends(self.number)
 
     def teller(self, assignment: Assignment) -> Callable[[str], None]:
-        """What shows the output lines of this task's commands."""
+        """Return a function that shows output lines of this task's commands."""
         return lambda line: self.show(assignment.task.id, line)
 
     def reset(self, base: str) -> None:
-        """Make the scratch tree the base, with the shared folders in their places."""
+        """Reset the scratch tree to the base, with the shared folders in their places."""
         with _PREPARING:
             self.scratch.reset(base or None, is_commit=self.of_commits)
             if self.submodules is not None:
@@ -290,7 +290,7 @@ class WorkerContext:
         lay_out_shares(self.place, mounted=self.sandbox.contains)
 
     def lay_out(self, base: str, changes: tuple[Change, ...]) -> None:
-        """Make the scratch tree the base with these changes."""
+        """Reset the scratch tree to the base and apply these changes."""
         self.reset(base)
         self.scratch.apply(changes)
 
@@ -299,13 +299,13 @@ class WorkerContext:
         return proof.prove_stored(self.held_out, partial(self.lay_out, base), check, context)
 
     def close(self) -> None:
-        """Give the slot back, and forget what its commands were lent."""
+        """Release the slot and the secrets of its commands."""
         if self.leases is not None:
             self.leases.give_all_back()
         self.release()
 
     def environment(self, assignment: Assignment) -> dict[str, str]:
-        """What a task's commands get beside the allow-list."""
+        """Return the environment of a task's commands, in addition to the allow-list."""
         return {
             **self.variables(assignment.task.id),
             "RUNNER_ATTEMPT": str(assignment.brief.attempt),
@@ -313,7 +313,7 @@ class WorkerContext:
         }
 
     def variables(self, task: str) -> dict[str, str]:
-        """The same of no attempt, without what is secret."""
+        """Return the variables without an attempt's own and without secrets."""
         return {
             **self.base_environment,
             "RUNNER_TASK": task,

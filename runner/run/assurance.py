@@ -1,4 +1,4 @@
-"""Assurance, a setting and a field: work not graded `independent` waits for a person."""
+"""The setting and field Assurance: work below grade `independent` waits for a person."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from runner.model import Proof, Task
 
 CHECK = "assurance"
-"""The check under which work asks a person whose grade is too low."""
+"""Check name of a question about work whose grade is too low."""
 NO_ITEMS = "assurance needs acceptance IDs, but no line of Acceptance has one"
 ITEMS_HINT = "write one line of Acceptance for each item: - A1: what must hold"
 WAYS = "hold out tests, set Test author, or let another model review each item"
-"""How a task comes to the grade."""
+"""How a task can reach the grade."""
 
 
 def find_lack(proofs: Iterable[Proof]) -> Finding | None:

@@ -1,4 +1,4 @@
-"""One attempt at one task, in a scratch tree: a Brief goes in, an Outcome comes out."""
+"""One attempt at one task in a scratch tree: a Brief goes in, an Outcome comes out."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ else:
 
 
 def attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
-    """Implement, ask the tree, pass every write, prove; nothing outside the slot is touched."""
+    """Implement, check every write and prove; nothing outside of the slot is changed."""
     began = effects.monotonic()
     try:
         with measure_attempt(assignment, site):
@@ -57,7 +57,7 @@ def attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
 
 
 def stand(assignment: Assignment, site: WorkerContext) -> Outcome | None:
-    """A check's outcome where all its commands passed on this tree before; no slot is touched."""
+    """Return the outcome of a check whose commands all passed on this tree before, else None."""
     memory = site.memory
     tree = memory.trees.get(assignment.base) if memory is not None else None
     if not tree or assignment.held_out or not assignment.is_check or assignment.mode is Mode.PLAN:
@@ -86,7 +86,7 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     enclosed = probe_enclosure(assignment, site)
     with measure_stage(assignment, site, "implementer"):
         result = _implement(assignment, site, asked)
-    # The pipeline has to know what a person answered meanwhile, or it refuses what they allowed.
+    # The pipeline needs the person's new answers, or it rejects what they allowed.
     if asked.answers:
         assignment = replace(assignment, rules=asked.rules)
     seen, unread, ending = _look(assignment, site, result)
@@ -113,7 +113,7 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
     elif assignment.mode is Mode.PLAN:
         outcome = plan_session.evaluate_plan(assignment, site, outcome)
     elif not any(finding.refuses for finding in outcome.findings) and not site.cancelled.is_set():
-        # A lease may have run out while the implementer worked: the proof gets values that hold.
+        # A lease may have expired while the implementer worked: the proof gets valid values.
         outcome = evaluate(renew_secrets(assignment, site), site, outcome)
     else:
         outcome = screen(assignment, site, outcome)
@@ -124,7 +124,7 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
 
 
 def _give_up(outcome: Outcome, obstacle: str) -> Outcome:
-    """The outcome of an implementer that reports why the task cannot be done as written."""
+    """Return the outcome as BLOCKED because the implementer reports an obstacle."""
     finding = Finding("implementer", obstacle, hint="change the task in the plan, then `runner`")
     remarks = tuple(one for one in outcome.findings if not one.refuses)
     return replace(
@@ -157,7 +157,7 @@ def _look(
 
 
 def _find_foreign(site: WorkerContext) -> Iterator[Finding]:
-    """Files of submodules that were changed: they are another repository's."""
+    """Yield a finding for each changed file in a submodule."""
     for path in site.submodules.find_changed() if site.submodules else ():
         yield Finding(
             check="scope",
@@ -168,7 +168,7 @@ def _find_foreign(site: WorkerContext) -> Iterator[Finding]:
 
 
 def _find_written(assignment: Assignment, result: WorkResult) -> frozenset[str] | None:
-    """Paths outside of which the tree is the base; None where only the tree can say."""
+    """Return the paths that can differ from the base; None if only the tree can tell."""
     if result.written is None:
         return None
     given = dict(assignment.author_tests.files)
@@ -176,7 +176,7 @@ def _find_written(assignment: Assignment, result: WorkResult) -> frozenset[str] 
 
 
 def _clashes(assignment: Assignment, site: WorkerContext, seen: Snapshot) -> Iterator[Finding]:
-    """New names that differ from others in case alone: one file on other people's systems.
+    """Yield new names that differ from others only in case, which are one file on some systems.
 
     The plan may ask for it, by naming the file exactly.
     """
@@ -194,7 +194,7 @@ def _clashes(assignment: Assignment, site: WorkerContext, seen: Snapshot) -> Ite
 def _find_ignored(
     assignment: Assignment, site: WorkerContext, seen: Snapshot
 ) -> tuple[Finding, ...]:
-    """Output files by name that were written where git does not look: they would be lost unsaid."""
+    """Return findings on named Output files that git ignores, so that they would be lost."""
     if not seen.tree:  # too large to be looked at: what git would take is not known
         return ()
     proposed = {change.path for change in seen.changes}
@@ -212,7 +212,7 @@ def _find_ignored(
 
 
 def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) -> WorkResult:
-    """Let the implementer work in the scratch tree, or put carried work into it."""
+    """Run the implementer in the scratch tree, or apply carried work to it."""
     site.scratch.apply(assignment.carried)
     if assignment.implementer is None:
         return WorkResult(written=())
@@ -252,7 +252,7 @@ def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) ->
 def _find_met_bound(
     assignment: Assignment, site: WorkerContext, command: str, tail: str, code: int
 ) -> str:
-    """What held a command of the implementer, by what it printed."""
+    """Return the limit that a command of the implementer hit, judged by its output."""
     asked, settings = assignment.task.network, site.settings
     about = failed_bounds.CommandBounds(command, settings.network_for(asked), asked)
     where = (site.place, site.sandbox, site.environment(assignment), settings)
@@ -263,7 +263,7 @@ def _find_met_bound(
 
 _CHECK = "run_gate"
 _KINDS = ("test", "gate")
-"""Checks that are one command; the others compare with the base, and run at the proof alone."""
+"""Checks that are one command; the others compare with the base and only run in the proof."""
 
 
 def try_check(assignment: Assignment, site: WorkerContext, name: str) -> tuple[Finding, ...]:
@@ -300,7 +300,7 @@ def _findings_of(check: Check, assignment: Assignment, site: WorkerContext) -> t
 
 @contextmanager
 def _put_back(assignment: Assignment, site: WorkerContext) -> Iterator[None]:
-    """Afterwards the tree holds what it held before. Raises ProposalError."""
+    """Restore the tree after the block. Raises ProposalError."""
     before = site.scratch.snapshot()
     try:
         yield
@@ -312,7 +312,7 @@ def _put_back(assignment: Assignment, site: WorkerContext) -> Iterator[None]:
 def word_of_pipeline(
     assignment: Assignment, site: WorkerContext, change: Change
 ) -> tuple[Finding, ...]:
-    """What the first steps of the pipeline say of one write: path, scope, plan, secrets."""
+    """Return the findings on one write of the steps for path, scope, plan and secrets."""
     context = WriteContext(
         tree=site.scratch.project, before=lambda path: site.before(assignment.base, path)
     )
@@ -320,7 +320,7 @@ def word_of_pipeline(
 
 
 def tell_journal(assignment: Assignment, site: WorkerContext, event: Happening) -> None:
-    """Hand an event of the implementer's to the coordinator, which alone writes the journal."""
+    """Send an implementer's event to the coordinator, which alone writes the journal."""
     site.workers.report(assignment.task.id, assignment.attempt, event)
 
 

@@ -1,4 +1,4 @@
-"""The executor that a person's settings name, opened."""
+"""Open the executor that a person's settings name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ else:
 
 
 _OWN = frozenset({"scratch", "place", "base_environment", "submodules", "release", "number"})
-"""What each slot has of its own; the rest of a site is the same in all slots."""
+"""Attributes that differ between slots; the rest of a site is shared."""
 
 
 class LazySlots:
@@ -43,7 +43,7 @@ class LazySlots:
         self._lock = Lock()
 
     def site(self, number: int, workers: WorkerPool) -> WorkerContext:
-        """The site of a slot; called by the coordinator, and by workers that want a second one."""
+        """Create the context of a slot; coordinator and workers may call it."""
         with self._lock:
             if self._first is None:
                 self._first = self._make(number, workers)
@@ -77,7 +77,7 @@ class LazySlot(WorkerContext):
 
     @property
     def place(self) -> Place:
-        """Where commands run that run here."""
+        """Place of the commands that run on this machine."""
         return self._real().place
 
     @property
@@ -113,7 +113,7 @@ class Opened:
 
 
 class ExecutorKind(Protocol):
-    """What an extension has for an executor, as a module or an object."""
+    """An extension's executor, as a module or an object."""
 
     def open_cluster(
         self,
@@ -125,10 +125,10 @@ class ExecutorKind(Protocol):
         """Start or reach what the settings name. Raises RunnerError."""
 
     def describe_cluster(self, settings: Settings) -> str:
-        """Say what a run would work on; nothing is started. Raises RunnerError."""
+        """Describe the configured cluster without starting it. Raises RunnerError."""
 
     def explain_exposure(self, task: Task, implementer: Implementer, settings: Settings) -> str:
-        """Say why a task must not run there; empty where it may."""
+        """Return why a task must not run there; empty if it may."""
 
 
 def find_executor(settings: Settings) -> ExecutorKind | None:
@@ -152,7 +152,7 @@ def make_workers(
     *,
     inline: bool,
 ) -> workers.WorkerPool:
-    """The slots of a run, and where what is started in them runs."""
+    """Create the worker pool of a run, local or on the cluster."""
     site = LazySlots(make_site).site  # each is made by whom works in it: all of them at once
     if cluster is None:
         return workers.WorkerPool(jobs, site, inline=inline)

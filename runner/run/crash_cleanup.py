@@ -1,4 +1,4 @@
-"""What a killed run leaves beside the journal, put right before the next one begins."""
+"""Clean up what a killed run left outside of the journal, before the next run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ WANTED = frozenset(
         *("change.recorded", "history.moving", "history.moved"),
     )
 )
-"""The kinds of records that `UnfinishedRuns.of` looks at; the others need not be decoded."""
+"""Kinds of records that `UnfinishedRuns.of` reads; others need not be decoded."""
 
 
 @dataclass(slots=True)
@@ -59,24 +59,24 @@ class UnfinishedRuns:
     """The story since a run last ended by itself."""
 
     head: str = ""
-    """The commit that the first of these runs began on; empty before the first commit."""
+    """Commit on which the first of these runs began; empty before the first commit."""
     landed: dict[tuple[str, int], TaskLanded] = field(default_factory=dict)
     """Landings by task and attempt."""
     checked: list[str] = field(default_factory=list)
     """A `Checked:` line for each task that was proven without a commit of its own; of runs that
     ended and were not recorded, too."""
     checked_since: str = ""
-    """The commit after which a record may tell of these already."""
+    """Commit after which a record may already contain these."""
     decisions: list[Record] = field(default_factory=list)
     changes: list[Record] = field(default_factory=list)
-    """Changes of the specification; their documents may not say so yet."""
+    """Changes of the specification that may be missing in their documents."""
     moving: Record | None = None
-    """An undo or replay that nothing followed: its commit may be on the branch."""
+    """Undo or replay without a successor: its commit may be on the branch."""
     _begun: bool = False
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> UnfinishedRuns:
-        """The records since the last `run.finished`."""
+        """Collect the records since the last `run.finished`."""
         story = cls()
         for record in records:
             if isinstance(record.event, RunFinished):
@@ -114,7 +114,7 @@ class UnfinishedRuns:
 
 
 def _left_after(story: UnfinishedRuns, ended: RunFinished) -> UnfinishedRuns:
-    """What is left of the story when a run has ended: what no commit tells yet."""
+    """Return what no commit records yet after a run has ended."""
     if not ended.unrecorded:
         return UnfinishedRuns()
     return UnfinishedRuns(
@@ -123,22 +123,22 @@ def _left_after(story: UnfinishedRuns, ended: RunFinished) -> UnfinishedRuns:
 
 
 def format_checked_line(record: Record) -> str:
-    """What a record commit says of a task that is DONE without a commit of its own."""
+    """Return the line of a record commit for a task that is DONE without a commit of its own."""
     assert isinstance(record.event, TaskDone)
     event = record.event
     return format_checked(record.task, record.attempt, event.spec, event.tree, event.proofs)
 
 
 _BESIDE = regex(r"\.(?P<name>.+)\.\d+\.\d+\.tmp")
-"""How `effects.write_file` calls what it writes beside a file."""
+"""Name of the temporary file that `effects.write_file` makes next to a file."""
 
 
 _KEPT = tuple(f"artifacts/build/{name}" for name in ("plans", "reports", "runs"))
-"""Folders that hold nothing but files of the runner's own."""
+"""Folders that contain only files of the runner."""
 
 
 def all_landings(journal: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Every task that ever landed, with the paths it wrote."""
+    """Yield every task that ever landed, with the paths of its commit."""
     for record in read_journal(journal, wanted=frozenset(("task.landed",))):
         if isinstance(record.event, TaskLanded):
             yield record.task, record.event.paths
@@ -149,8 +149,7 @@ def sweep(root: Path, documents: Collection[str]) -> None:
     places = {root / path for path in documents}
     for folder in {place.parent for place in places}:
         for left in folder.glob(".*.tmp"):
-            # By the pattern and the document's name, and not `*.tmp`: editors leave such files,
-            # too.
+            # By pattern and document name, not `*.tmp`: editors also leave such files.
             beside = _BESIDE.fullmatch(left.name)
             if beside and folder / beside["name"] in places:
                 effects.unlink(left)
@@ -166,7 +165,7 @@ def sweep_temporary_folders() -> None:
 
 
 def adopt_unknown(lander: Lander, journal: JournalWriter, story: UnfinishedRuns) -> None:
-    """Believe commits of tasks that the journal lost: its end may be gone while they are not.
+    """Adopt task commits that the journal has lost the records of.
 
     The last of them may not even be in the real tree yet.
     """
@@ -187,13 +186,12 @@ def adopt_unknown(lander: Lander, journal: JournalWriter, story: UnfinishedRuns)
             continue
         if commit.commit in known or journal.state.task(task).commit == commit.commit:
             continue
-        # Only the tip: what lies deeper was in the real tree when the next commit was made on it,
-        # since one landing is finished before another begins.
+        # Only the tip: deeper commits were in the real tree when the next one was made, since one
+        # landing ends before another begins.
         if commit.commit == head:
             made = Made(commit.commit, commit.tree, commit.parent or None)
             changes = changes_between(repository, made.parent, head)
-            # A kill between writing beside and renaming leaves the file beside; nobody else
-            # takes it away.
+            # A kill between write and rename leaves the temporary file; no other code removes it.
             for change in changes:
                 sweep_beneath(lander.root, change.path)
             lander.finish(task, commit.attempt, made, changes)
@@ -213,13 +211,13 @@ def adopt_unknown(lander: Lander, journal: JournalWriter, story: UnfinishedRuns)
 def close_writes(
     write_log: WriteLog, journal: JournalWriter, landed: Mapping[tuple[str, int], str]
 ) -> None:
-    """Say what became of approved writes whose attempt a crash cut off; `landed` has commits."""
+    """Close approved writes whose attempt a crash interrupted; `landed` has the commits."""
     open_ones = dict.fromkeys(
         (one.task, one.attempt) for one in write_log.show().writes if one.fate is None
     )
     for task, attempt in open_ones:
         held = journal.state.task(task).held
-        # It is no crash's: the approved bytes wait beside the branch, and land or are refused
+        # Not left by a crash: the approved bytes wait outside the branch, and land or are rejected
         # later.
         if held is not None and held.attempt == attempt:
             continue
@@ -229,7 +227,7 @@ def close_writes(
 
 
 def find_unrecorded_checks(repository: Repository, story: UnfinishedRuns) -> list[str]:
-    """What the next record commit has yet to say of tasks without a commit of their own."""
+    """Return the lines on tasks without a commit that the next record commit must include."""
     if not story.checked:
         return []
     checked = find_checked_in(repository, story.checked_since)

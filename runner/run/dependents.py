@@ -1,4 +1,4 @@
-"""How a task was edited, and how far that reaches.
+"""Find how a task was edited, and which dependents the edit affects.
 
 A task is compared with how a commit's plan has it. A change of it reaches those who depend on it,
 read its files, or share its contracts.
@@ -27,9 +27,9 @@ else:
 
 
 UNKNOWN = ("what",)
-"""The message where the old text no longer exists."""
+"""Result if the old text no longer exists."""
 _OLDER = 10
-"""Commits of the plan that are looked through for the old text."""
+"""Commits of the plan that are searched for the old text."""
 _WHAT = (
     ("Title", "title"),
     ("prose", "prose"),
@@ -41,11 +41,11 @@ _WHAT = (
     ("Implementer", "implementer"),
     ("Command", "command"),
 )
-"""The parts of a task that its first digest is of, as FORMATS name them, and in the model."""
+"""Parts of a task in its first digest, as named in FORMATS and in the model."""
 
 
 def find_changed_fields(old: Task, new: Task) -> tuple[str, ...]:
-    """The names of what was edited, of all that says what is to be built."""
+    """Return the names of the changed fields that define the work of a task."""
     found = [name for name, field in _WHAT if _value(old, field) != _value(new, field)]
     return tuple(found) or UNKNOWN
 
@@ -53,7 +53,7 @@ def find_changed_fields(old: Task, new: Task) -> tuple[str, ...]:
 def _value(task: Task, field: str) -> object:
     value: object = getattr(task, field)
     if field == "blocks":
-        # Without the line it stands on: a block that only moved asks for nothing else.
+        # Ignore the line number: moving a block does not change the specification.
         return tuple((block.kind, block.path, block.text) for block in task.blocks)
     return " ".join(value.split()) if field in ("title", "prose") else value  # type: ignore[attr-defined]  # both are texts
 
@@ -61,7 +61,7 @@ def _value(task: Task, field: str) -> object:
 def fields_since(
     repository: Repository, plan: PlanFile, task: object, proven: Digest, landed: str
 ) -> tuple[str, ...]:
-    """What of a task was edited since it was built under the digest `proven`.
+    """Return the fields of a task that were edited since it was built with the digest `proven`.
 
     Its old text is looked for in the plans of HEAD, of the commit that landed it, and of some
     commits before.
@@ -81,7 +81,7 @@ def _task_in(data: bytes, id_: str, plan: PlanFile) -> Task | None:
 
 
 def _texts(repository: Repository, plan: PlanFile, landed: str) -> Iterator[bytes]:
-    """Every older text of the plan, each once, the likeliest first."""
+    """Yield the older texts of the plan without duplicates, likeliest first."""
     seen: set[bytes] = set()
     paths = tuple(dict.fromkeys((plan.path, *PLANS)))
     for commit in _commits(repository, landed, paths):
@@ -105,7 +105,7 @@ def _commits(repository: Repository, landed: str, places: Sequence[str]) -> Iter
 
 
 class Placed(Protocol):
-    """What is asked of a task: the plan's own have it, and an outline's the most of it."""
+    """The part of a task that is needed here: of the plan, or of its outline."""
 
     @property
     def id(self) -> str:
@@ -113,24 +113,24 @@ class Placed(Protocol):
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """What it needs."""
+        """Dependencies of the task."""
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What it may write."""
+        """Files that the task may write."""
 
 
 class ReachedTask(NamedTuple):
-    """Why a task is reached."""
+    """The reason why a task is reached."""
 
     via: str
-    """The task next to it on the way."""
+    """Next task on the path."""
     reason: str
-    """`depends on TASK-005`, as it goes on after the task's name."""
+    """Text after the task's name: `depends on TASK-005`."""
 
 
 def find_reached(tasks: Iterable[Placed], changed: Iterable[str]) -> dict[str, ReachedTask]:
-    """Every task behind the changed ones, those left out, the nearest first.
+    """Return all dependents of the changed tasks, nearest first, without the changed ones.
 
     Pure. A task reaches those that depend on it, that name a file it writes among their Inputs, or
     a contract of its own among their Contracts; what it needs itself is behind nobody.
@@ -149,7 +149,7 @@ def find_reached(tasks: Iterable[Placed], changed: Iterable[str]) -> dict[str, R
 
 
 def behind_whom(tasks: Iterable[Placed], ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The tasks that each of some tasks is right behind: one step of `find_reached`, backwards."""
+    """Return the direct predecessors of these tasks, by dependencies and shared files."""
     roads = _Roads(tasks)
     needs = {id_: roads.tasks[id_].depends_on for id_ in ids}
     found = {
@@ -164,7 +164,7 @@ def behind_whom(tasks: Iterable[Placed], ids: Iterable[str]) -> dict[str, tuple[
 
 
 class _Roads:
-    """Who is next to whom, looked up rather than searched for."""
+    """The neighbours of each task, indexed."""
 
     def __init__(self, tasks: Iterable[Placed]) -> None:
         self.tasks: dict[str, Placed] = {}
@@ -184,9 +184,9 @@ class _Roads:
                     self._read_by.setdefault(path, []).append(task.id)
 
     def needs(self, id_: str, other: str) -> bool:
-        """Whether a task needs another one, or is it."""
-        # Only what stands higher than the other can need it: asked of each task of a long row, a
-        # walk down to its start would cost the square of the row.
+        """Return whether a task equals another one or depends on it."""
+        # Only tasks on a higher level can need it: checking each task of a long chain down to its
+        # start would take quadratic time.
         levels, found, waiting = self._levels, {id_}, [id_]
         while waiting:
             one = waiting.pop()
@@ -200,7 +200,7 @@ class _Roads:
 
     @cached_property
     def _levels(self) -> dict[str, int]:
-        """How many tasks stand in the longest row below each; a circle is cut anywhere."""
+        """Length of the longest dependency chain below each task; cycles are cut."""
         levels: dict[str, int] = {}
         begun: set[str] = set()
         waiting = list(self.tasks)
@@ -218,7 +218,7 @@ class _Roads:
         return levels
 
     def next(self, id_: str) -> Iterator[tuple[str, str]]:
-        """The tasks right behind one, with the reason; one may come twice."""
+        """Yield the direct dependents of a task with the reason; one can occur twice."""
         task = self.tasks[id_]
         for other in self._needed_by.get(id_, ()):
             yield other, f"depends on {id_}"
@@ -247,7 +247,7 @@ def _inputs(task: Placed) -> Sequence[str]:
 
 
 def _contracts(task: Placed) -> tuple[str, ...]:
-    """The files that a task's contracts name: the word before `=`."""
+    """Return the documents of a task's contracts."""
     entries: tuple[Contract, ...] = getattr(task, "contracts", ())  # the same
     words = (entry.value.partition("=")[0].strip().strip("`") for entry in entries)
     kinds = (entry.kind for entry in entries)

@@ -1,4 +1,4 @@
-"""The coordinator: starts what is ready, hears what happened, settles every outcome."""
+"""The coordinator: start ready tasks, receive messages, settle every outcome."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ else:
 
 
 _TURN = 0.25
-"""Seconds for which tasks are settled whose proof stands, before workers are heard again."""
+"""Seconds for settling tasks with a valid proof, before worker messages are read again."""
 
 
 @dataclass(slots=True)
@@ -60,17 +60,17 @@ class Engine:
     scans: Scans
     head: Callable[[], str]
     at_home: Callable[[], bool] = lambda: True
-    """Whether the branch that the run began on is checked out: else the plan there is not ours."""
+    """Whether the run's start branch is checked out: else its plan is another one."""
     graph: TaskGraph | None = None
     cutting_off: EarlyCutoff | None = None
-    """What lets go tasks that are STALE through others alone."""
+    """Releases tasks that are STALE only because of others."""
     edited: Callable[[Task], str] = lambda _task: ""
-    """What a person changed of a task in the plan since the run began, in words."""
+    """What a person changed in a task's plan section since the run began, as text."""
     fail_fast: bool = False
     run_until: Deadline | None = None
-    """When the run's own minutes are over."""
+    """Deadline of the run's own minutes."""
     upkeep: Sequence[Callable[[], None]] = ()
-    """Called after every settled outcome, such as writing documents that may wait."""
+    """Called after every settled outcome, for work such as deferred documents."""
     _frontier: Frontier = field(init=False)
     _halted: bool = field(default=False, init=False)
     _hours: Timers = field(init=False)
@@ -104,7 +104,7 @@ class Engine:
         return self._codes()
 
     def _build_groups(self) -> None:
-        """First what a person approved together: a held change and the tasks that it breaks."""
+        """Build the groups that a person approved: a held change and the tasks that it breaks."""
         held = self.preparation.regressive
         for group in find_approved_groups(self.tasks, held, self.journal.state):
             pace = group_build.Pace(self._hours, lambda: self._hear(self._word()))
@@ -123,7 +123,7 @@ class Engine:
                 keep_up()
 
     def _work(self, assignment: Assignment) -> Outcome:
-        """Have one assignment worked on to its end, while nothing else runs."""
+        """Run one assignment to its end, while nothing else runs."""
         slot = self._note_started(assignment)
         self.journal.sync()
         self.workers.start(assignment, slot)
@@ -132,7 +132,7 @@ class Engine:
         return message.result()
 
     def _word(self) -> Message | None:
-        """The next news while a group is built; a person who wants the run to end is heard."""
+        """Return the next message during a group build. Raises KeyboardInterrupt if interrupted."""
         self._publish()
         self.journal.sync()
         message = self._hours.wait(self.board.due_at)
@@ -171,7 +171,7 @@ class Engine:
         self._say(task.id)
 
     def _go_on(self) -> None:
-        """What a run does while a person thinks; what would ask them, too, is heard later."""
+        """Continue the run while a person decides; further questions wait."""
         self._hear_what_asks_nobody()
         self._start_ready()
         self._publish()
@@ -231,7 +231,7 @@ class Engine:
         return effects.monotonic() >= until
 
     def _next(self) -> Assignment | None:
-        """What is to be proven again, then the ready task with the longest path before it."""
+        """Return the next assignment: a task to prove again, else the most urgent ready task."""
         again = self.settlement.next_again()
         while again is None:
             task = None if self._is_stopping() else self._frontier.take(self.claims.free_for)
@@ -241,15 +241,15 @@ class Engine:
         return again
 
     def _is_stopping(self) -> bool:
-        """Whether nothing new may start."""
+        """Return whether no new task may start."""
         return self._halted or bool(self._hours.used_up) or self._is_ending()
 
     def _is_ending(self) -> bool:
-        """Whether not even what is under way may go on."""
+        """Return whether running work must stop, too."""
         return self.settlement.halted or self.workers.interrupted
 
     def _begin(self, task: Task) -> Assignment | None:
-        """A task's next attempt; None where something it needs is missing, which blocks it."""
+        """Prepare a task's next attempt; return None if it is outdated, blocked or has to wait."""
         if self._is_outdated(task):
             return None
         plans = self.preparation.plans
@@ -270,7 +270,7 @@ class Engine:
         return self.preparation.assignment(task)
 
     def _note_started(self, assignment: Assignment) -> int:
-        """Say that an attempt starts; the slot that is taken for it."""
+        """Record the start of an attempt, and return its slot."""
         task = assignment.task
         slot = self.workers.take_slot()
         if (switched := self.preparation.find_mode_switch(assignment)) is not None:
@@ -292,7 +292,7 @@ class Engine:
                 return
 
     def _hear(self, message: Message | None) -> bool:
-        """Do what a message asks for; whether that may have taken long."""
+        """Handle a message; True if that may have taken long."""
         match message:
             case Happened(task, attempt, event):
                 self.journal.note(event, task=task, attempt=attempt)
@@ -319,7 +319,7 @@ class Engine:
             self._finish(task)
 
     def _is_awaited(self, outcome: Outcome) -> bool:
-        """Whether an attempt is open that this is of; it may come twice, or after it was lost."""
+        """Return whether an outcome belongs to the open attempt of its task."""
         there = self.journal.state.task(outcome.task).open_attempt
         return there is not None and (there.attempt, there.base) == (outcome.attempt, outcome.base)
 
@@ -340,7 +340,7 @@ class Engine:
             self._end(other)
 
     def _end(self, task: Task) -> None:
-        """A task's work came to its end: others may start."""
+        """Handle the end of a task's work, after which others may start."""
         self.claims.release(task)
         self._say(task.id)
         self._hours.look_into_the_purse()
@@ -363,13 +363,13 @@ class Engine:
         self._keep_up()
 
     def _is_outdated(self, task: Task) -> bool:
-        """Whether the plan asks for something else of a task by now: the next run takes it."""
+        """Return whether the plan's text of a task changed; the next run then takes it."""
         if self.edited(task):
             self._outdated.add(task.id)
         return task.id in self._outdated
 
     def _may_begin(self, task: Task) -> bool:
-        """Whether its own plan lets a task go on; a branch that a person finished needs none."""
+        """Return whether a task may start by its task plan; adopted branches need none."""
         plans = self.preparation.plans
         return plans is None or task.id in self.preparation.adopted or plans.may_begin(task)
 
@@ -388,15 +388,15 @@ class Engine:
             self.board.publish(self.journal.note, head=self.head())
 
     def _put_aside(self) -> None:
-        """Keep what would have been proven again, had the run gone on."""
+        """Put aside the tasks that were to be proven again."""
         for id_ in self.settlement.put_aside():
             self._say(id_)
 
     def _interrupt(self) -> None:
-        """End the workers, keep what they say, and put their tasks back."""
+        """Stop the workers, save their results and return their tasks."""
         self.workers.cancel()
         self._put_aside()
-        # A worker that waits for a word is let go without one (`release`): else this would not end.
+        # A worker waiting for an answer is released without one (`release`): else this never ends.
         later = self.settlement.context.later
         while later or self.workers.working:
             message = later.popleft() if later else self.workers.wait()
@@ -411,7 +411,7 @@ class Engine:
                 self._say(task.id)
 
     def _codes(self) -> frozenset[ExitCode]:
-        """The exit codes that hold, from what every selected task came to."""
+        """Return the exit codes for the states of the selected tasks."""
         plans, state = self.preparation.plans, self.journal.state
         only = plans is not None and plans.only
         codes, waiting = codes_of(self.selected, state, self._outdated, only_planned=only)

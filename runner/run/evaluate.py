@@ -1,4 +1,4 @@
-"""What the write pipeline, a review and the proof say of a proposal, in that order."""
+"""Evaluate a proposal: write pipeline, review, proof, in this order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
-    """The outcome with what pipeline, review and proof say of it, one after the other."""
+    """Run the write pipeline, review and proof on an outcome, and return the result."""
     if not outcome.changes or assignment.gates:
         return _prove(assignment, site, outcome)
     context = make_write_context(assignment, site, outcome)
@@ -66,14 +66,14 @@ def evaluate(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> O
 
 
 def without_tools(outcome: Outcome) -> Outcome:
-    """The outcome as one for a person, where nothing but a missing compiler refuses the work."""
+    """Return the outcome as BLOCKED if only missing tools reject it."""
     if not lacks_only_tools(outcome.findings):
         return outcome
     return replace(outcome, ending=Ending.BLOCKED, reason=Reason.TOOL)
 
 
 def screen(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
-    """The outcome of work that goes no further, with what may be kept of it nowhere.
+    """Return the outcome of failed work with its rejected paths marked as tainted.
 
     A draft branch keeps the rest: what holds a secret or lies out of scope must not come along.
     """
@@ -89,14 +89,14 @@ def screen(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Out
 def _with_edit(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, ruling: Ruling
 ) -> Outcome:
-    """The proposal as a person edited it: it begins again at the first step."""
+    """Return the outcome with a person's edit, which restarts the pipeline."""
     site.lay_out(assignment.base, ruling.changes)
     seen = site.scratch.snapshot()
     return replace(outcome, tree=seen.tree, changes=seen.changes)
 
 
 def _prove(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
-    """The outcome with its proof, and with the reviewing command's word where one is asked."""
+    """Run the proof on an outcome, and the review command if due; return the result."""
     proof = phases.proof_so_far if assignment.is_partial else proof_of
     return conclude(assignment, site, outcome, proof(assignment, site, outcome))
 
@@ -104,7 +104,7 @@ def _prove(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Out
 def conclude(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: TaskProof
 ) -> Outcome:
-    """The outcome by what its proof says, and by whoever reviews it."""
+    """Return the outcome with the results of its proof and its reviews."""
     if assignment.held_out:
         proven = held_out.prove_held_out(assignment, site, outcome, proven)
     if assignment.author_tests.files:
@@ -114,7 +114,7 @@ def conclude(
     if assignment.rows and not bad:
         items = items_of(assignment.task)
         proven = replace(proven, proofs=with_rows(proven.proofs, assignment.rows, items))
-    # Only of proven bytes: nobody is paid for reading what will be built again anyway.
+    # Only for proven bytes: don't pay for a review of work that will be rebuilt anyway.
     if assignment.review is ReviewMode.AUTO and outcome.changes and not bad:
         review = review_of(assignment, site, outcome, proven)
         findings = (*findings, *review.findings)
@@ -149,7 +149,7 @@ def _find_obstacle(findings: tuple[Finding, ...]) -> Reason | None:
 def _too_little(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, proofs: tuple[Proof, ...]
 ) -> Finding | None:
-    """What a whole proof lacks that passed, by whose work it is of."""
+    """Return what a passed proof lacks for this author's work, or None."""
     if assignment.is_partial or assignment.stands:
         return None  # phases are proven together; tests that stand are among the proofs later
     if assignment.held_out and site.held_out is None:
@@ -165,7 +165,7 @@ def _too_little(
 def make_write_context(
     assignment: Assignment, site: WorkerContext, outcome: Outcome
 ) -> WriteContext:
-    """What the write pipeline works with."""
+    """Create the context of the write pipeline."""
     context = make_gate_context(assignment, site, outcome)
     limits = command_limits(assignment.task, site.settings)
 

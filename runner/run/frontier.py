@@ -1,4 +1,4 @@
-"""Which tasks may start now: the same answer for a run and for its dry run."""
+"""Compute the tasks that may start now, for a run and for its dry run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _MIDDLE = 2
-"""The rank of a task without a Priority."""
+"""Rank of a task without a Priority."""
 
 
 class Frontier:
@@ -48,28 +48,28 @@ class Frontier:
         self._dependents = graph.needed_by
         done = {id_ for id_, status in statuses.items() if status is Status.DONE}
         self._done = bytearray(id_ in done for id_ in tasks)
-        """By place whether a task is DONE, and so counted among nobody's needs any more."""
+        """By position, whether a task is DONE and so no longer counts as unmet."""
         self._unmet = array(
             "I", (sum(id_ not in done for id_ in task.depends_on) for task in tasks.values())
         )
-        """By place how many tasks each waits for."""
+        """By position, the number of tasks that each waits for."""
         self._heap: list[tuple[int, float, int, str]] = []
         for id_ in tasks:
             if statuses.get(id_) is Status.PENDING:
                 self.put(id_)
 
     def put(self, id_: str) -> None:
-        """Offer a PENDING task; it comes out once nothing it depends on is open."""
+        """Add a PENDING task, which becomes available when its dependencies are done."""
         if id_ in self._selected and not self._unmet[self._place[id_]]:
             rank = self._tasks[id_].priority
             urgency = _MIDDLE if rank is None else rank
-            # heapq has the smallest first, so the longest way gets the smallest number; between
-            # equals the place decides, or two runs of one plan would begin differently.
+            # heapq pops the smallest, so the longest path gets the smallest number; ties use the
+            # position, or two runs of one plan would start differently.
             weight = -self._weight.get(id_, 1.0)
             heapq.heappush(self._heap, (urgency, weight, self._place[id_], id_))
 
     def mark_done(self, id_: str, still_pending: Callable[[str], bool]) -> None:
-        """Say that a task is DONE: what waited for it alone becomes ready."""
+        """Mark a task as DONE; tasks that only waited for it become ready."""
         place = self._place.get(id_)
         if place is None or self._done[place]:
             return  # a task that becomes DONE a second time, proven again, is not counted twice
@@ -81,7 +81,7 @@ class Frontier:
                 self.put(waiting)
 
     def take(self, may_start: Callable[[Task], bool]) -> Task | None:
-        """The next ready task that `may_start`; those that may not keep their place."""
+        """Take the next ready task that `may_start`; others keep their place."""
         passed_over = []
         found = None
         while self._heap:
@@ -97,7 +97,7 @@ class Frontier:
 
 
 UNKNOWN_SECONDS = 1.0
-"""How long a task is taken to last of which nothing is known."""
+"""Assumed seconds of a task with unknown duration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Forecast:
     known: bool
     """Whether any of those durations is known."""
     waiting: tuple[str, ...]
-    """Selected tasks that would not start: they wait for BLOCKED, STALE or unselected ones."""
+    """Selected tasks that cannot start: they wait for BLOCKED, STALE or unselected ones."""
 
 
 def forecast(
@@ -124,7 +124,7 @@ def forecast(
     claims: ResourceLocks,
     jobs: int,
 ) -> Forecast:
-    """Play the run with every task passing at its first attempt; nothing is left in `claims`."""
+    """Simulate the run, with every task passing at its first attempt; `claims` are released."""
     starts = _play(tasks, statuses, selected, graph, seconds=seconds, claims=claims, jobs=jobs)
     order = tuple(id_ for _, id_ in starts)
     open_ones = set(order)
@@ -142,7 +142,7 @@ def forecast(
 
 
 def estimate_seconds(tasks: Iterable[Task], state: RunState) -> dict[str, float]:
-    """How long each task is expected to last: the median of its own past attempts that passed.
+    """Estimate the seconds of each task by the median of its own attempts that passed.
 
     One that never passed is expected to last as the median of its type's tasks, or of all.
     Empty where nothing is known of any.
@@ -162,16 +162,16 @@ def estimate_seconds(tasks: Iterable[Task], state: RunState) -> dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class RunDuration:
-    """How long a run took, beside the least that its tasks allow; all in seconds."""
+    """The duration of a run, and the least that its tasks allow; all in seconds."""
 
     tasks: int
     seconds: float
     longest_path: float
     work: float
-    """What all of them took together."""
+    """Total duration of all tasks."""
     jobs: int
     estimate: float
-    """What was expected before, by past durations; 0 where nothing was known."""
+    """Estimate from past durations; 0 if unknown."""
 
     @property
     def bound(self) -> float:
@@ -187,18 +187,18 @@ def make_reached(
     jobs: int,
     estimate: float,
 ) -> RunDuration:
-    """What a run came to: `took` are the tasks that it finished, with their own durations."""
+    """Return the duration of a run; `took` are the finished tasks with their own durations."""
     path = sum(took[id_] for id_ in _longest(graph, took))
     return RunDuration(len(took), seconds, path, sum(took.values()), jobs, estimate)
 
 
 def _longest(graph: TaskGraph, lasts: Mapping[str, float]) -> tuple[str, ...]:
-    """The heaviest chain among these tasks; what else lies on the way counts for nothing."""
+    """Return the heaviest chain among these tasks; other tasks have weight 0."""
     return tuple(id_ for id_ in graph.critical_path(lasts, default=0.0) if id_ in lasts)
 
 
 def _median(values: Iterable[float]) -> float:
-    """The middle one, as a task's own durations have it; `statistics` takes 10 ms to import."""
+    """Return the upper median of the values; importing `statistics` takes 10 ms."""
     found = sorted(values)
     return found[len(found) // 2]
 
@@ -217,7 +217,7 @@ def _play(
     claims: ResourceLocks,
     jobs: int,
 ) -> list[tuple[float, str]]:
-    """Starts as (time, task), on a clock that only this simulation knows; claims are given back."""
+    """Return the simulated starts as (time, task); claims are released."""
     weight = graph.longest_remaining(seconds)
     frontier = Frontier(tasks, statuses, selected=selected, weight=weight, graph=graph)
     ending: list[tuple[float, int, str]] = []

@@ -1,4 +1,4 @@
-"""How a person stops a run, or one task of it.
+"""Stop a run, or one of its tasks, at a person's request.
 
 Ctrl-C and SIGTERM take effect only where the journal is whole. Another process stops one task's
 attempt by a file named after the task, in the repository's folder of the user's cache. The run
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 
 FOLDER = "cancel"
-"""Below the user's cache folder of the repository."""
+"""Folder in the user's cache folder of the repository."""
 _PAUSE = 0.25
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 
 def ask_to_cancel(cache: Path, task: str) -> Path:
@@ -54,8 +54,8 @@ class Cancellations:
     _thread: Thread | None = None
 
     def listen(self) -> None:
-        """Forget what nobody heard in time, and begin to listen."""
-        # A request for a run that has ended by now must not end the same task of this one.
+        """Drop old requests and start to listen."""
+        # A request for an earlier run must not end the same task of this one.
         for _ in self._read_requests():
             pass
         self._thread = Thread(target=self._listen, name="cancellations", daemon=True)
@@ -73,15 +73,15 @@ class Cancellations:
                 self.end(task)
 
     def _read_requests(self) -> list[str]:
-        """The tasks that were named since the last look; each is returned once."""
+        """Return the newly cancelled tasks and remove their request files."""
         try:
-            # A name with a dot is still being written beside (`effects.write_file`).
+            # A name with a dot is a temporary file still being written (`effects.write_file`).
             files = [one for one in (self.cache / FOLDER).iterdir() if one.name[0] != "."]
         except OSError:  # nobody has ever cancelled anything here
             return []
         for file in files:
-            # Taken away before it is acted on: a file that came back in between is another request,
-            # and not lost.
+            # Remove before acting: a file that appears again in between is a new request, and not
+            # lost.
             effects.unlink(file)
         return [file.name for file in files]
 
@@ -112,24 +112,24 @@ class Interruption:
         self._watchdog: Timer | None = None
 
     def insist(self) -> None:
-        """From now on a signal ends the process within `LONGEST` seconds, unless `relent` comes."""
+        """End the process `LONGEST` seconds after a signal, unless `relent` is called."""
         self._insists = True
 
     def relent(self) -> None:
-        """What a signal was to end has ended by itself."""
+        """Cancel the forced end, since the work has ended by itself."""
         self._insists = False
         if self._watchdog is not None:
             self._watchdog.cancel()
 
     def wakes(self, wake: Callable[[], None]) -> None:
-        """Have `wake` called when a signal comes, or at once when one has come already."""
+        """Register a function to be called at a signal, or at once if one has already come."""
         self._wake = wake
         if self.heard:
             wake()
 
     @contextmanager
     def listen(self) -> Iterator[None]:
-        """Hear signals in here; the second one ends the process at once."""
+        """Handle signals during the block; the second one ends the process at once."""
         try:
             before = [(number, signal.signal(number, self._hear)) for number in _SIGNALS]
         except ValueError:  # not in the main thread: whoever embeds us handles signals
@@ -142,13 +142,13 @@ class Interruption:
                 signal.signal(number, handler)
 
     def wrap_asker(self, asker: Asker) -> Asker:
-        """The same asker, whose questions a signal answers with `wait`."""
+        """Wrap an asker so that a signal answers its questions with `wait`."""
         return _Interruptible(asker, self)
 
     def _hear(self, number: int, _frame: object) -> None:
         if self.heard:
-            # By the signal itself and not by an exit code: a shell then knows that it was
-            # interrupted, and ends its own script as well (wait(2), WIFSIGNALED).
+            # By the signal, not an exit code: a shell then sees the interrupt and ends its own
+            # script as well (wait(2), WIFSIGNALED).
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         self.heard = True
@@ -174,7 +174,7 @@ class Interruption:
 
     @contextmanager
     def _wait_until_done(self) -> Iterator[None]:
-        """A signal in here is acted on at the end of it."""
+        """Delay the effect of a signal until the end of the block."""
         before, self._asking = self._asking, False
         try:
             yield
@@ -185,16 +185,15 @@ class Interruption:
 
 
 def _end_process() -> None:
-    """End all that was started here, and this process, from a thread that nothing holds up."""
-    # Past `sys.stderr`: the thread that does not end may hold the lock of that stream.
+    """Kill all child processes and exit, from a thread that cannot be blocked."""
+    # Bypasses `sys.stderr`: the hanging thread may hold the lock of that stream.
     with suppress(OSError):
         os.write(2, _GAVE_UP)
     with suppress(OSError):
         for child in descendants(os.getpid()):
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
-    # sys.exit would raise in this thread alone, and the interpreter would then wait for the others
-    # at its end.
+    # sys.exit would raise only in this thread, and the interpreter would then wait for the others.
     os._exit(ExitCode.INTERRUPTED)
 
 
@@ -204,7 +203,7 @@ class _Interruptible:
         self._interruption = interruption
 
     def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Reply:
-        """The person's answer; a signal means that the change waits for another run."""
+        """Return the person's answer; after a signal the change waits."""
         try:
             with self._interruption._raise_inside():  # noqa: SLF001 - the two are one
                 return self._asker.ask(task, change, before, self._calm(spot))
@@ -212,7 +211,7 @@ class _Interruptible:
             return Reply(Answer.WAITS)
 
     def _calm(self, spot: Spot) -> Spot:
-        """The spot, where a signal breaks into nothing that goes on meanwhile."""
+        """Return the prompt with background work that signals do not interrupt."""
         if (going_on := spot.meanwhile) is None:
             return spot
 
@@ -223,6 +222,6 @@ class _Interruptible:
         return replace(spot, meanwhile=go_on)
 
     def choose(self, text: str, question: str) -> str:
-        """What is typed; a signal is raised as KeyboardInterrupt."""
+        """Ask the question and return the answer; a signal raises KeyboardInterrupt."""
         with self._interruption._raise_inside():  # noqa: SLF001 - as above
             return self._asker.choose(text, question)

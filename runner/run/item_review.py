@@ -1,4 +1,4 @@
-"""Review by acceptance item: a second reader answers each item, and the runner checks the evidence.
+"""Review by acceptance item: a second reader answers each item, and the runner checks it.
 
 The reader is `review.command`, an agent or a model. Its answer is JSON of one fixed shape. What it
 writes is shown and compared; it never changes commands, scope or settings.
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from runner.model import Digest, Proof, Task
 
 CHECK = "review"
-"""The check under which a reader's verdicts are findings."""
+"""Check name of findings for a reviewer's verdicts."""
 _PROMPT = Path(__file__).parent / "prompts" / "review_items.md"
 _SENTENCE = 500
 _MOST = 20
-"""Places of evidence for one item."""
+"""Maximum locations of evidence for one item."""
 _MOST_TESTS = 300
 _PLACE = re.compile(r"(?P<path>[^\0\n]+):(?P<line>[1-9]\d{0,7})")
 _KEYS = frozenset({"verdict", "evidence", "test", "sentence"})
@@ -51,31 +51,31 @@ def prompt_digest() -> Digest:
 
 
 class ReviewFacts(Protocol):
-    """What the runner knows of a proposal, to check a reader's answer."""
+    """The runner's facts about a proposal, to check a reader's answer."""
 
     def count_lines(self, path: str) -> int:
-        """Lines of a file of the proposal; 0 where it is none."""
+        """Return the number of lines of a proposed file; 0 if it is not text."""
 
     def is_changed(self, path: str) -> bool:
-        """Whether the proposal changes a file."""
+        """Return whether the proposal changes a file."""
 
     def has_passed(self, test: str) -> bool:
-        """Whether a test with this id, or a contract, ran and passed."""
+        """Return whether a test or contract with this ID ran and passed."""
 
     def can_fail(self, test: str) -> bool | None:
-        """Whether it fails when the changed functions are stubbed; None: not measured."""
+        """Return whether a test fails on stubbed functions; None if not measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads: a command, an agent or a model."""
+    """The reader of a review: a command, an agent or a model."""
 
     name: str
     ask: Callable[[str], ReviewReading]
     model: str = ""
-    """The model's name; empty where it is not known."""
+    """Name of the model; empty if unknown."""
     repairs: int = 1
-    """How often an answer that does not fit goes back: a command is not asked a second time."""
+    """How often an invalid answer is returned for repair: a command is not called again."""
 
     @property
     def shown(self) -> str:
@@ -85,17 +85,17 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class ReviewReading:
-    """What one question to a reader came to."""
+    """The result of one question to a reader."""
 
     text: str
     findings: tuple[Finding, ...] = ()
-    """Why the reader could not answer, or what a command without JSON has against the change."""
+    """Why the reviewer could not answer, or objections of a command without JSON."""
     usage: Usage = Usage()
 
 
 @dataclass(frozen=True, slots=True)
 class ItemReview:
-    """What a review by item came to: its table, and what keeps the work from landing."""
+    """The result of a review by item: its table, and the reasons against landing."""
 
     rows: tuple[AcceptanceRow, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -153,7 +153,7 @@ class AnswerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ItemAnswer:
-    """What a reader answered for one item, before any of it is checked."""
+    """A reader's answer for one item, before it is checked."""
 
     verdict: ItemVerdict
     evidence: tuple[str, ...] = ()
@@ -285,7 +285,7 @@ def _judge(
         prompt=prompt_digest(),
     )
     path, _, line = (answer.evidence or (":0",))[0].rpartition(":")
-    # The message of a question is the same for the same bytes: a person answers it once.
+    # Equal bytes give the same message: a person answers each question once.
     if answer.verdict is ItemVerdict.CANNOT_TELL:
         asked = f"{item}: the reviewer cannot tell whether it is met"
         return row, Finding(ITEM_REVIEW, asked, severity=Severity.QUESTION, detail=answer.sentence)
@@ -318,13 +318,13 @@ def _find_wrong(answer: ItemAnswer, evidence: ReviewFacts) -> Iterator[str]:
 
 
 def _is_about_documents(answer: ItemAnswer, evidence: ReviewFacts) -> bool:
-    """Whether the evidence is lines of documents that the change wrote."""
+    """Return whether the evidence consists of changed documents."""
     paths = [place.rpartition(":")[0] for place in answer.evidence]
     return not answer.test and all(is_document(one) and evidence.is_changed(one) for one in paths)
 
 
 def _is_unmeasured(answer: ItemAnswer, evidence: ReviewFacts) -> bool:
-    """Whether nothing shows that the test of an item can fail."""
+    """Return whether it is not known if the test of an item can fail."""
     if answer.verdict is not ItemVerdict.MET or not answer.test:
         return False
     return evidence.can_fail(answer.test) is None

@@ -1,4 +1,4 @@
-"""The journal and the state it folds to, kept in step: the one writer of a run.
+"""Write events to the journal and fold them into the state: the only writer of a run.
 
 While the coordinator works it gathers: what tells how a task stands is made durable together, with
 one fsync, before the coordinator acts on it. It acts when it hands a task to a worker (whose
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 
 _GATHERED = frozenset({AttemptStarted, AttemptFinished, TaskLanded, TaskDone, TaskBlocked})
-"""Events that may wait for the next `sync`; a person's word never does."""
+"""Events that may wait for the next `sync`; a person's answer never does."""
 
 
 class Appender(Protocol):
-    """Where events go: the journal of the repository, or a rehearsal's memory."""
+    """The target of events: the journal of the repository, or a dry run's memory."""
 
     @property
     def run(self) -> str:
@@ -63,7 +63,7 @@ class Appender(Protocol):
         """Write one event."""
 
     def sync(self) -> None:
-        """Make everything appended so far durable."""
+        """Sync all appended events to disk."""
 
 
 class JournalWriter:
@@ -79,7 +79,7 @@ class JournalWriter:
         self._gathers = False
         self._owed = False  # whether something durable was noted and is not yet
         self.others = state.seq
-        """Events that are not of this writer: more of them mean that it was not alone."""
+        """Number of events from other writers: if it grows, this one was not alone."""
         self._before = state.seq
 
     @property
@@ -93,7 +93,7 @@ class JournalWriter:
         return self.others == self._before
 
     def take_in(self, state: RunState) -> None:
-        """Go on from what the whole journal says, with all that others wrote meanwhile."""
+        """Continue from the state of the whole journal, including events that others wrote."""
         self.others += state.seq - self.state.seq
         self.state, self._before = state, self.others
 
@@ -105,7 +105,7 @@ class JournalWriter:
         self._listeners.append((document, listener))
 
     def warn_by(self, say: Callable[[str], None]) -> None:
-        """Have warnings shown, those of before as well."""
+        """Set the function that shows warnings, and show the earlier ones."""
         self._warn = say
         for text in self._warned:
             say(text)
@@ -154,11 +154,10 @@ class JournalWriter:
             via=via,
         )
         self._has_failed = False
-        # One fsync takes along all that stands before it in the file: a durable record pays what
-        # was owed.
+        # One fsync covers everything before it in the file: a durable record also syncs earlier
+        # ones.
         self._owed = later or (self._owed and not durable)
-        # Numbers grow by one in the file, whoever writes: a gap is what another process wrote
-        # meanwhile.
+        # Numbers grow by one in the file, whoever writes: a gap means that another process wrote.
         self.others += record.seq - self.state.seq - 1
         self.state = self.state.after(record)
         for document, listener in self._listeners:
@@ -171,7 +170,7 @@ class JournalWriter:
 
     @contextmanager
     def gather(self) -> Iterator[None]:
-        """Let what tells how tasks stand wait for `sync`; all of it is durable at the end."""
+        """Delay the sync of status events until the end of the block."""
         self._gathers = True
         try:
             yield
@@ -180,7 +179,7 @@ class JournalWriter:
             self.sync()
 
     def sync(self, *, everything: bool = False) -> None:
-        """Make durable what is still owed: one fsync for all of it, none for nothing.
+        """Sync pending events with one fsync, if there are any.
 
         `everything` takes along what nobody asked to be durable when it was noted.
         """
@@ -207,7 +206,7 @@ def begin(
     settings: Mapping[str, str],
     included: tuple[str, ...] = (),
 ) -> None:
-    """Say in the journal that a run begins; `included` as `RunStarted` has it."""
+    """Record the start of a run; `included` as `RunStarted` has it."""
     journal.note(
         RunStarted(head, branch, plan, os.getpid(), dict(settings), included),
         durable=True,
@@ -224,7 +223,7 @@ def finish(
     unrecorded: bool = False,
     record: str = "",
 ) -> None:
-    """Say in the journal that the run ended, with how many tasks stand where."""
+    """Record the end of the run, with the number of tasks by status."""
     counts: dict[str, int] = {}
     for id_ in ids:
         status = str(journal.state.task(id_).status)
@@ -259,7 +258,7 @@ class MemoryJournal:
         durable: bool = False,
         via: str = "",
     ) -> Record:
-        """The record that the journal would hold."""
+        """Return the record that the journal would contain."""
         del durable, via
         self.seq += 1
         id_ = f"rehearsal-{self.seq}"
@@ -278,7 +277,7 @@ class MemoryJournal:
         )
 
     def sync(self) -> None:
-        """Nothing is kept, so nothing has to be durable."""
+        """Do nothing, since no event is stored."""
 
 
 def rehearse(state: RunState) -> JournalWriter:

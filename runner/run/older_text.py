@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _MOST_VERSIONS = 200
-"""Versions of the plan that are looked at; a range with more is seen from its newest end."""
+"""Versions of the plan that are examined; a longer range is examined from its newest end."""
 
 
 class TaskStatus(Protocol):
@@ -51,7 +51,7 @@ class PlanFile:
     path: str
     read: Callable[[bytes], Mapping[str, Status]]
     prefixes: tuple[str, ...] = ()
-    """Of ids, beside those that are always read."""
+    """ID prefixes in addition to the default ones."""
 
 
 class _Version(NamedTuple):
@@ -59,7 +59,7 @@ class _Version(NamedTuple):
 
     statuses: Mapping[str, Status]
     next_is_ours: bool
-    """Whether a record of this journal made the next version: it wrote what the journal held."""
+    """Whether a record of this journal made the next version: it wrote the journal's state."""
 
 
 @dataclass
@@ -69,20 +69,20 @@ class OlderText:
     repository: Repository
     plan: PlanFile
     since: str
-    """The commit under which statuses were last written into the plan."""
+    """Commit at which statuses were last written to the plan."""
     ended: str
-    """The last record of this journal; a record after it is another clone's, and is heard."""
+    """Last record of this journal; later ones come from another clone and count."""
     taken_back: Callable[[Mapping[str, Status]], Sequence[Status] | None]
-    """What was written and is gone, where the file as a whole is at the committed statuses."""
+    """Statuses that were written and are gone, if the whole file is at the committed ones."""
     heard_alone: Callable[[str], bool]
-    """Whether a task's status counts where the rest of the file is as it was written."""
+    """Whether a task's status counts if the rest of the file is unchanged."""
     only_retries: Callable[[TaskStatus], bool]
-    """Whether a status asks for one more try of a task: no sign by itself of an older text."""
+    """Whether a status only requests a retry: alone this is no sign of an older text."""
     _versions: dict[str, tuple[_Version, ...]] = field(default_factory=dict)
     _texts: dict[str, Mapping[str, Status]] = field(default_factory=dict)
 
     def holds(self, task: TaskStatus, since: str = "") -> bool:
-        """Whether a task's status is what the commits had all along `since` (a commit)."""
+        """Return whether commits since `since` always had the task's present status."""
         if self._committed.get(task.id) is not task.status:
             return False
         if self.heard_alone(task.id) and self._taken_back is None:
@@ -96,7 +96,7 @@ class OlderText:
 
     @cached_property
     def _head(self) -> str:
-        """What is checked out: landings that wait for a person's commit have no text of theirs."""
+        """Checked-out commit; landings that wait for a person's commit have no text of the plan."""
         return self.repository.find_head().commit or ""
 
     @cached_property
@@ -108,15 +108,14 @@ class OlderText:
         return self.taken_back(self._committed)
 
     def _since(self, since: str) -> tuple[_Version, ...]:
-        """Each version of the plan that a commit made since then, newest first; last that of then.
+        """Return the plan's versions in commits since then, newest first, the start last.
 
         Git's own simplification at merges is what is wanted: the side that the text came from.
         """
         if since not in self._versions:
             begins, knows_records = self._begin(since)
             commits = [*self._commits(begins), (begins, "")] if begins else []
-            # One place further than the commits: each version records who made the next one, and
-            # the newest has none.
+            # Shifted by one: each version records who made the next, and the newest has none.
             ours = [False, *(not knows_records and subject == SUBJECT for _, subject in commits)]
             self._versions[since] = tuple(
                 _Version(self._text(commit), is_next)
@@ -125,7 +124,7 @@ class OlderText:
         return self._versions[since]
 
     def _begin(self, since: str) -> tuple[str, bool]:
-        """From where on versions count, and whether no record after it is this journal's own.
+        """Return the start of the relevant versions, and whether later records are all foreign.
 
         Where a history was rewritten nobody can tell whose its records are: they ask for nothing.
         """
@@ -157,7 +156,7 @@ class OlderText:
 def make_take_back_test(
     tasks: Iterable[TaskStatus], state: RunState
 ) -> Callable[[Mapping[str, Status]], Sequence[Status] | None]:
-    """Every status that was written and that nobody committed; None where the file has one yet."""
+    """Return a function for the written statuses that were never committed, or None."""
 
     def find_gone(committed: Mapping[str, Status]) -> Sequence[Status] | None:
         written = ((task, state.task(task.id).published) for task in tasks)
@@ -176,7 +175,7 @@ def make_take_back_test(
 
 
 def find_reverts(repository: Repository, head: str) -> Mapping[str, tuple[str, ...]]:
-    """For each task the commits that took it back, as far as `head` reaches them."""
+    """Return for each task the commits reachable from `head` that undid it."""
     out = repository.git.run(
         *("log", "-z", "--no-color", "--no-show-signature", "--no-notes", "--format=%H%n%B"),
         *("--fixed-strings", f"--grep={UNDOES}: ", "--end-of-options", head, "--"),
@@ -187,7 +186,7 @@ def find_reverts(repository: Repository, head: str) -> Mapping[str, tuple[str, .
     is_own = make_own_test(repository.git, repository.prefix, unnamed)
     for entry in map(text, entries):
         commit, _, message = entry.partition("\n")
-        # --grep finds the words anywhere in a message (git-log(1)); only a trailer takes back.
+        # --grep matches anywhere in a message (git-log(1)); only a trailer reverts.
         for trailers in (one.trailers for one in parse_messages(message)):
             for line in trailers.get(UNDOES, ()) if is_own(commit, trailers) else ():
                 task = line.split(" ")[0]
@@ -198,7 +197,7 @@ def find_reverts(repository: Repository, head: str) -> Mapping[str, tuple[str, .
 def is_undone(
     repository: Repository, undone_by: Mapping[str, tuple[str, ...]], task: str, commit: str
 ) -> bool:
-    """Whether a landing of a task was taken back later: by a commit that descends from it.
+    """Return whether a task's landing was undone by a later commit.
 
     What a squash joined is distinguished by its bytes.
     """

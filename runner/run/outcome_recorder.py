@@ -1,4 +1,4 @@
-"""Record an outcome in the journal and the write log, and keep its work.
+"""Record an outcome in the journal and the write log, and preserve its work.
 
 Static analysis that runs behind the tasks: its findings are kept when they come.
 """
@@ -45,32 +45,32 @@ class OutcomeRecorder:
     staging: Staging
     write_log: WriteLog
     next_decision: Callable[[int], int]
-    """The number of the next decision, after the last in the journal and those in the file."""
+    """Returns the number of the next decision, after those in the journal and the file."""
     applied: dict[str, tuple[str, ...]]
-    """Ids of the patterns that each task's brief was given."""
+    """IDs of the patterns in each task's brief."""
     decided: set[tuple[str, Decision]] = field(default_factory=set)
-    """Task and decision of what is noted: a proof or an attempt again may tell it again."""
+    """Recorded pairs of task and decision: a proof or a new attempt may repeat them."""
     observe: Callable[[str, Outcome], None] | None = None
-    """Remembers which files and lines the tests of a task that became DONE ran."""
+    """Stores which files and lines the tests of a newly DONE task ran."""
     drop_held_out: Callable[[Task], None] | None = None
-    """Removes a task's held-out files from the store, once its commit has them."""
+    """Deletes a task's held-out files from the store, once its commit has them."""
     held_before: Mapping[str, HeldWork] = field(default_factory=dict)
-    """What was held of tasks before this run read anything."""
+    """Held work of tasks, from before this run read anything."""
     _recorded: dict[str, tuple[int, tuple[tuple[str, Digest | None], ...]]] = field(
         default_factory=dict
     )
-    """Attempt and writes of each task that the write log has last."""
+    """Last attempt and writes of each task in the write log."""
     _unwritten: list[Callable[[], None]] = field(default_factory=list)
-    """Entries of the write log that could not be appended yet, the oldest first."""
+    """Write log entries that could not be appended yet, oldest first."""
     _tried: set[str] = field(default_factory=set)
-    """Tasks of which a ref keeps what an attempt left that did not pass."""
+    """Tasks with a ref to the work of a failed attempt."""
 
     # --- an attempt -------------------------------------------------------------------
 
     def record_finished(
         self, task: Task, outcome: Outcome, *, held: str = "", ref: str = "", draft: str = ""
     ) -> None:
-        """An attempt came back; `held` says why work that passed may not land now."""
+        """Record the end of an attempt; `held` is why passing work may not land now."""
         self.journal.note(
             AttemptFinished(
                 ending=outcome.ending,
@@ -91,19 +91,19 @@ class OutcomeRecorder:
             ),
             task=task.id,
             attempt=outcome.attempt,
-            # A check that passed is followed by its DONE, which takes this record to the disk.
+            # A passed check is followed by its DONE, which also syncs this record.
             durable=bool(outcome.changes) or outcome.ending is not Ending.PASSED,
         )
 
     def record_interrupted(self, task: Task) -> None:
-        """An attempt was ended from outside: it counts for nothing."""
+        """Record an attempt that was ended from outside, which does not count."""
         known = self.journal.state.task(task.id)
         attempt = known.open_attempt.attempt if known.open_attempt else known.last_attempt
         event = AttemptFinished(ending=Ending.INTERRUPTED, tree="", seconds=0.0)
         self.journal.note(event, task=task.id, attempt=attempt, durable=True)
 
     def decisions(self, task: Task, outcome: Outcome) -> None:
-        """Keep what was decided, once a run and its crashes, before anything of it lands."""
+        """Record the decisions of an outcome before it lands, each once per run."""
         for decision in outcome.decisions:
             if (task.id, decision) in self.decided:
                 continue
@@ -113,13 +113,13 @@ class OutcomeRecorder:
             self.journal.note(event, task=task.id, attempt=outcome.attempt, durable=True)
 
     def keep_tried(self, task: Task, outcome: Outcome) -> None:
-        """Keep the work of an attempt that did not pass: the ones after it may come to nothing."""
+        """Save the work of a failed attempt, since later ones may produce none."""
         with self.journal.tolerate(f"{task.id}: could not save its work for a draft"):
             if drafts.keep_tried(self.repository, task, outcome):
                 self._tried.add(task.id)
 
     def keep_draft(self, task: Task, outcome: Outcome) -> str:
-        """Keep work that did not pass on a draft branch; the branch, or nothing."""
+        """Save rejected work on a draft branch; returns the branch or empty."""
         with self.journal.tolerate(f"{task.id}: could not save its work on a draft branch"):
             return drafts.keep_draft(self.repository, task, outcome)
         return ""
@@ -151,20 +151,20 @@ class OutcomeRecorder:
         self._recorded[task.id] = (outcome.attempt, writes)
 
     def close_writes(self, outcome: Outcome, fate: Fate, commit: str = "") -> None:
-        """Say what became of approved writes."""
+        """Record the fate of approved writes."""
         self._recorded.pop(outcome.task, None)
         self._close(outcome.task, outcome.attempt, fate, commit)
 
     def drop_left(self, task: str) -> None:
-        """Say that writes which this run approved were dropped, if they are not held."""
+        """Record the writes that this run approved as dropped, unless they are held."""
         approved = self._recorded.pop(task, None)
         if approved:
             self._drop(task, approved[0])
 
     def drop_let_go(self) -> None:
-        """The same of writes that were held when the run began, and are no more."""
+        """Record writes that were held at the start and no longer are as dropped."""
         for task, held in self.held_before.items():
-            # nobody has approved what waits for a review, an author, or for what it breaks
+            # work waiting for a review, an author, or the tasks it breaks is not approved yet
             if held.kind not in (Reason.REVIEW, Reason.TEST_AUTHOR, Reason.REGRESSION):
                 self._drop(task, held.attempt)
         self.held_before = {}
@@ -196,7 +196,7 @@ class OutcomeRecorder:
     def record_done(
         self, task: Task, outcome: Outcome, *, commit: str, tree: str, note: str = ""
     ) -> None:
-        """The task is DONE, and this is what that rests on."""
+        """Record that a task is DONE, with its evidence."""
         self.decisions(task, outcome)
         drafted = bool(self.journal.state.task(task.id).draft)
         self.journal.note(
@@ -225,7 +225,7 @@ class OutcomeRecorder:
             self.drop_held_out(task)
 
     def _explain_unproven(self, task: Task, outcome: Outcome) -> str:
-        """Why work that passed is not proven, for the status note."""
+        """Return why work that passed is unproven, for the status note."""
         if outcome.ending is not Ending.PASSED:
             return ""
         return why_unproven(task, outcome.proofs, outcome.changes, self.journal.state.tasks)
@@ -238,18 +238,18 @@ class OutcomeRecorder:
         note: str,
         reason: Reason = Reason.REVIEW,
     ) -> None:
-        """Keep proven bytes for later: they land without calling the implementer again."""
+        """Keep proven changes, which land later without calling the implementer again."""
         if self.keep_held(task, outcome, kind):
             event = TaskBlocked(reason=reason, note=note)
             self.journal.note(event, task=task.id, attempt=outcome.attempt, durable=True)
 
     def keep_held(self, task: Task, outcome: Outcome, kind: str, draft: str = "") -> bool:
-        """Put proven bytes under a ref and where a person can read them.
+        """Save proven changes under a ref and as files for a person.
 
         False where no ref can be made: the task is blocked, and the next run builds it again.
         """
-        # The ref before the record that names it: in the other order a kill would leave a record of
-        # objects that no ref holds, and `git gc` takes such.
+        # The ref before the record that names it: otherwise a kill would leave a record of
+        # unreferenced objects, which `git gc` deletes.
         ref = ""
         with self.journal.tolerate(f"{task.id}: could not save its proven work"):
             ref = drafts.hold(self.repository, task, outcome)
@@ -266,14 +266,14 @@ class OutcomeRecorder:
         return True
 
     def let_go(self, task: str) -> None:
-        """Forget held work that has landed."""
+        """Delete held work that has landed."""
         with self.journal.tolerate(f"{task}: could not remove its held work from refs/runner/held"):
             drafts.let_go(self.repository, task)
         with self.journal.tolerate(f"{task}: could not remove its staged copies"):
             self.staging.remove(self.staging.list(task))
 
     def block(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
-        """The task cannot go on; its work is kept on a draft branch."""
+        """Block a task and save its work on a draft branch."""
         branch, findings = self.keep_draft(task, outcome), outcome.findings
         if not branch:
             branch, findings = self._of_before(task, outcome)
@@ -287,7 +287,7 @@ class OutcomeRecorder:
         self._drop_tried(task)
 
     def _of_before(self, task: Task, outcome: Outcome) -> tuple[str, tuple[Finding, ...]]:
-        """The branch of an earlier attempt where the last one left nothing, and what is open."""
+        """Return the branch of an earlier attempt's work, if any, and the open findings."""
         known = self.journal.state.task(task.id)
         branch, attempts = "", {one.attempt for one in known.tries}
         with self.journal.tolerate(f"{task.id}: could not save its work on a draft branch"):
@@ -308,10 +308,10 @@ class Scans:
     root: Path
     _open: dict[tuple[str, int], SastScan] = field(default_factory=dict)
     _counts: dict[str, tuple[int, dict[str, int] | str]] = field(default_factory=dict)
-    """Of each task the newest attempt whose scan has ended, and its findings by severity."""
+    """Newest attempt of each task with a finished scan, and its findings by severity."""
 
     def add(self, task: str, attempt: int, scan: SastScan) -> None:
-        """A scan that has begun; one of no files says nothing."""
+        """Add a scan that has started, unless it has no files."""
         if scan.pending:
             self._open[task, attempt] = scan
 
@@ -323,12 +323,12 @@ class Scans:
             del self._open[task, attempt]
             report = scan.result()
             record_findings(self.root, report, task=task, attempt=attempt)
-            # Scans end in any order, and an older attempt's must not count over a newer one's.
+            # Scans end in any order, and an older attempt's must not replace a newer one's.
             if attempt >= self._counts.get(task, (0, {}))[0]:
                 self._counts[task] = attempt, _describe(report) if report.unread else report.counts
 
     def find_counts(self, task: str) -> dict[str, int] | str | None:
-        """Findings and notes of a task by severity; `pending`, or None where nothing is scanned.
+        """Return findings and notes by severity, `pending`, a message, or None if not scanned.
 
         In words where no analyser looks at some of its files.
         """

@@ -1,4 +1,4 @@
-"""What an outcome means: land it, hold it, try again, or give the task to a person."""
+"""Handle an outcome: land it, hold it, retry it, or give the task to a person."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 ADOPTED = "adopted"
-"""What the Review trailer says of a branch that a person finished and handed in."""
+"""Value of the Review trailer for a branch that a person finished and submitted."""
 WAITS_FOR_REVIEW = "waits for your review: runner review"
 
 
@@ -67,20 +67,20 @@ class OutcomeHandler:
     books: OutcomeRecorder
     codes: set[ExitCode] = field(default_factory=set)
     edited: Callable[[Task], str] = lambda _task: ""
-    """What a person changed of a task in the plan since the run began, in words."""
+    """What a person changed in a task's plan section since the run began, as text."""
     cancelled: set[str] = field(default_factory=set)
-    """Tasks whose attempt a person had ended by `cancel`."""
+    """Tasks whose attempt a person ended with `cancel`."""
     overdue: dict[str, Deadline] = field(default_factory=dict)
-    """Tasks whose attempt was ended since its time was up."""
+    """Tasks whose attempt was ended by a timeout."""
     say: Callable[[str], None] = lambda _text: None
-    """Tells a person what is good to know while it goes on."""
+    """Prints information for the person during the run."""
     halted: bool = False
     """Whether nothing new may start: the branch is not where the run began."""
     turn: LandingQueue = field(default_factory=LandingQueue)
     standing: ProofReuse = field(default_factory=ProofReuse)
     retries: Retries = field(init=False)
     context: ReviewQueue = field(init=False)
-    """What a person at the terminal is asked, in its turn."""
+    """Questions to the person at the terminal, in order."""
     batch: GateBatch = field(init=False)
     """What waits for one run of a test suite."""
     _ended: deque[Task] = field(default_factory=deque)
@@ -88,7 +88,7 @@ class OutcomeHandler:
     _again: deque[tuple[Assignment, Outcome]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
-        """What follows attempts that did not pass is decided elsewhere, with the same books."""
+        """Create the retry handler, which shares the journal."""
         self.retries = Retries(
             journal=self.journal,
             preparation=self.preparation,
@@ -103,11 +103,11 @@ class OutcomeHandler:
 
     @property
     def questions(self) -> PermissionPrompts:
-        """Where permission rules have a person asked."""
+        """Prompts for permission rules that ask a person."""
         return PermissionPrompts(self.journal, self.review.asker)
 
     def halt(self) -> None:
-        """Have nothing new started, and nothing land, since the branch is somebody else's now."""
+        """Stop new starts and landings, since the branch now belongs to another run."""
         self.codes.add(ExitCode.CONFLICT)
         self.halted = True
 
@@ -116,7 +116,7 @@ class OutcomeHandler:
         return self._again.popleft()[0] if self._again else None
 
     def put_aside(self) -> tuple[str, ...]:
-        """The run ends: hold what has to be proven again, and give the tasks."""
+        """Hold all unproven and unreviewed work at the end of a run; return the tasks."""
         again = [one for one in self._again if not one[0].gates]
         put = [(assignment.task, outcome) for assignment, outcome in again]
         put += [(one.task, one.outcome) for one in self.turn.give_up()]
@@ -141,7 +141,7 @@ class OutcomeHandler:
             self.settle_interrupted(task)
 
     def settle(self, task: Task, outcome: Outcome) -> bool:
-        """Bring one outcome to its end; True when the same work goes on."""
+        """Settle one outcome; True if the same work continues."""
         if self.batch.runs_at == task.id:
             return self._settle_run(task, outcome)
         self.context.forget(task.id)
@@ -224,7 +224,7 @@ class OutcomeHandler:
     def _land_chain(
         self, members: Sequence[BatchMember]
     ) -> tuple[tuple[Task, Outcome, Landed], ...]:
-        """How each member landed; empty where none did."""
+        """Land the members in one swap, and return how each landed; empty if none did."""
         links: list[Link] = []
         try:
             for task, outcome, how, _ in members:
@@ -245,7 +245,7 @@ class OutcomeHandler:
         return tuple((one.task, one.outcome, Landed(one.commit, one.tree, late)) for one in links)
 
     def _put_back_edited(self, task: Task, outcome: Outcome) -> bool:
-        """Whether a person asks for something else by now; then nothing of the old words lands."""
+        """Put the outcome back if a person has edited the task meanwhile; True if it was."""
         if not (words := self.edited(task)):
             return False
         self.books.close_writes(outcome, Fate.DROPPED)
@@ -262,8 +262,8 @@ class OutcomeHandler:
             self.books.record_finished(task, outcome)
             self.books.block(task, outcome, Reason.REVIEW, CANCELLED)
             return False
-        # Before anything is made of it: what passed by words that nobody asks for any more must
-        # neither land nor be held for a review.
+        # First of all: a result for an outdated specification must neither land nor be held for a
+        # review.
         if outcome.ending is not Ending.INTERRUPTED and (how := self.edited(task)):
             self._put_back(task, outcome, how)
             return False
@@ -296,7 +296,7 @@ class OutcomeHandler:
         return False
 
     def withdraw(self, task: Task) -> bool:
-        """Give a person back proven work that only waits to land; False where none does."""
+        """Return proven work that waits to land to a person; False if there is none."""
         if self.context.has_heard(task.id):
             self.cancelled.add(task.id)
         again = next((one for one in self._again if one[0].task.id == task.id), None)
@@ -312,7 +312,7 @@ class OutcomeHandler:
         return outcome is not None
 
     def in_time(self, task: Task, outcome: Outcome) -> tuple[Outcome, str]:
-        """An outcome of a group's member, and why it was ended from outside; else empty."""
+        """Return the outcome of a group's member, and why it was ended, or ""."""
         late = self.overdue.pop(task.id, None)
         by_person = task.id in self.cancelled
         self.cancelled.discard(task.id)
@@ -325,7 +325,7 @@ class OutcomeHandler:
         return (replace(failed, ending=Ending.INTERRUPTED) if by_run else failed), str(late)
 
     def settle_interrupted(self, task: Task) -> None:
-        """An attempt was ended from outside: it counts for nothing."""
+        """Record an attempt that was ended from outside, which does not count."""
         if self.batch.runs_at == task.id:  # its own work was put aside before
             return
         self.books.record_interrupted(task)
@@ -350,7 +350,7 @@ class OutcomeHandler:
         return self._settle_ruled(task, outcome, self.context.rule(task, outcome))
 
     def ask_first(self, meanwhile: Callable[[], None] | None) -> tuple[Task, ReviewOutcome]:
-        """Put the first question that waits; the task that it is of, and what came of it."""
+        """Ask the first waiting question, and return its task and the result."""
         one = self.context.first
         if one.outcome is None:
             plans = self.preparation.plans
@@ -373,7 +373,7 @@ class OutcomeHandler:
     def _watch(
         self, one: Question, meanwhile: Callable[[], None] | None
     ) -> Callable[[], None] | None:
-        """The same, but it raises WithdrawnError once nobody waits for this answer any more."""
+        """Return `meanwhile` wrapped so that it raises WithdrawnError for a withdrawn question."""
         if meanwhile is None:
             return None
 
@@ -406,8 +406,8 @@ class OutcomeHandler:
                 )
                 self._again.append((carried, outcome))
                 return True
-        # Written down before the landing begins: a kill right behind leaves approved writes open,
-        # and the next run closes them by what git has (`crash_cleanup.close_writes`).
+        # Record before the landing begins: a kill right after it leaves approved writes open, and
+        # the next run closes them by git's state (`crash_cleanup.close_writes`).
         self.books.decisions(task, outcome)
         self.books.record_approved(task, outcome, ruling.how)
         adopted = task.id in self.preparation.adopted
@@ -423,7 +423,7 @@ class OutcomeHandler:
         return "rebuilt, and nothing changed"
 
     def _take_edit(self, task: Task, outcome: Outcome, changes: tuple[Change, ...]) -> bool:
-        """A person's edit goes through the whole pipeline and proof, and is then shown again."""
+        """Queue a person's edit to pass the pipeline and proof again; return True."""
         self.preparation.edits[task.id] = changes
         carried = self.preparation.make_carried(task, changes, outcome.base, outcome.attempt)
         self._again.append((carried, outcome))
@@ -468,7 +468,7 @@ class OutcomeHandler:
             self.books.let_go(task.id)
 
     def _hold_refused(self, task: Task, outcome: Outcome, refusal: Result) -> None:
-        """Keep proven work that may not land as things are."""
+        """Keep proven work that cannot land at the moment."""
         match refusal:
             case FilesInTheWay(paths):
                 shown = ", ".join(paths)
@@ -485,7 +485,7 @@ class OutcomeHandler:
                 self.halt()
 
     def _put_back(self, task: Task, outcome: Outcome, how: str) -> None:
-        """A person asks for something else by now: nothing of the old words lands."""
+        """Discard an outcome whose task was edited meanwhile."""
         put_back(task, outcome, how, self.books)
         if task.id in self.preparation.released:
             self.books.let_go(task.id)
@@ -495,14 +495,14 @@ class OutcomeHandler:
         try:
             return self.lander.land(task, outcome, how)
         except RunnerError as error:
-            # With a landing begun, the branch may have moved already: only recovery may say what
-            # became of it (`run/recovery`).
+            # Once a landing has begun, the branch may have moved already: only recovery may decide
+            # its result (`run/recovery`).
             if self.journal.state.landing is None:
                 self.books.hold(task, outcome, "cannot-land", error.message)
             raise
 
     def _prove_again(self, task: Task, outcome: Outcome, base: str) -> bool:
-        """The branch moved and nobody touched these files: the same bytes are proven there."""
+        """Queue the unchanged files to be proven on the moved branch; return True."""
         carried = self.preparation.make_carried(task, outcome.changes, base, outcome.attempt)
         carried = self.batch.above(carried)
         self._again.append((self.standing.spare_tests(carried, outcome), outcome))
@@ -516,7 +516,7 @@ class OutcomeHandler:
         self.retries.again(task, failed, same=False)
 
     def _settle_rejected(self, task: Task, outcome: Outcome, findings: tuple[Finding, ...]) -> None:
-        """A person's no is the next attempt's brief; it does not count as a failed attempt."""
+        """Turn a person's rejection into the next attempt's brief; it is no failed attempt."""
         failed = replace(outcome, ending=Ending.FAILED, findings=findings)
         self.retries.remember(outcome)
         self.journal.note(TaskFailed(findings=findings), task=task.id, attempt=outcome.attempt)
@@ -535,7 +535,7 @@ class OutcomeHandler:
             return
         refusals = [finding for finding in outcome.findings if finding.refuses]
         by_review = bool(refusals) and all(one.check == review.CHECK for one in refusals)
-        # Only where a person is asked: what a reviewing command refuses is a failed attempt.
+        # Only if a person decides: a rejection by a reviewing command is a failed attempt.
         if by_review and self.preparation.review_mode(task) is ReviewMode.PROMPT:
             self.books.record_finished(task, outcome)
             self._settle_rejected(task, outcome, tuple(refusals))

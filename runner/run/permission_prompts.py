@@ -1,4 +1,4 @@
-"""What a person is asked before work goes on: at the terminal, else kept until it is answered.
+"""Ask a person for permission at the terminal, or store the question for later.
 
 Permission rules ask before something is done. A proof's question (`Severity.QUESTION`) is no failed
 check: after one repair it is put once. The answer is a review of the proposal as a whole, by its
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 APPROVED = "approved by a person"
 MORE = " more ("
-"""How a note goes on that names some of the questions that were answered."""
+"""Continuation of a note that names some of the answered questions."""
 PROMPT = "accept this change? [y]es, [r]eject, or [w]ait? "
 _SHOWN = 3
 _DETAIL = 12
@@ -48,25 +48,25 @@ _DETAIL = 12
 def approvals(
     changes: Sequence[Change], questions: Iterable[Finding], reason: str = ""
 ) -> tuple[WriteReviewed, ...]:
-    """A person's yes to each of the questions about a proposal that they were shown."""
+    """Return events that approve each question about a proposal."""
     whole = proposal_digest(changes)
     digests = dict.fromkeys(map(question_digest, questions))
     return tuple(WriteReviewed(WHOLE, one, whole, "applied", "person", reason) for one in digests)
 
 
 def rejection(changes: Sequence[Change], reason: str) -> WriteRejected:
-    """A person's no to a proposal."""
+    """Return the event that rejects a proposal."""
     return WriteRejected(WHOLE, None, proposal_digest(changes), reason, "person")
 
 
 def was_shown(known: TaskState, questions: Iterable[Finding]) -> bool:
-    """Whether an attempt before this one failed by the same checks: it had its repair."""
+    """Return whether an earlier attempt failed the checks in question, so it had its retry."""
     asked = {finding.check for finding in questions}
     return any(asked <= set(one.checks) for one in known.tries)
 
 
 def with_approval(outcome: Outcome, reason: str = "") -> Outcome:
-    """An outcome whose questions were answered: it passed, and says what a person let pass."""
+    """Return an outcome with approved questions: passed, with a note on the approval."""
     questions = outcome.questions
     findings = tuple(
         replace(one, severity=Severity.WARNING, message=f"{one.message} ({APPROVED})", hint="")
@@ -85,25 +85,25 @@ def with_approval(outcome: Outcome, reason: str = "") -> Outcome:
 
 
 def was_answered(outcome: Outcome) -> bool:
-    """Whether a person let what it asks pass: then the rest of the review is theirs, too."""
+    """Return whether a person approved the outcome's questions."""
     ours = (one for one in outcome.proofs if one.kind == INTEGRITY)
     return any(one.note.endswith(f"({APPROVED})") for one in ours)
 
 
 def note_on_done(outcome: Outcome) -> str:
-    """What a DONE says of tests that were changed on purpose; empty where none were."""
+    """Return the note on tests that were changed intentionally; empty if there are none."""
     return next((one.note for one in outcome.proofs if one.kind == INTEGRITY), "")
 
 
 def note_of(questions: Sequence[Finding]) -> str:
-    """The questions in a line."""
+    """Return the questions on one line."""
     shown = "; ".join(one.message for one in questions[:_SHOWN])
     more = len(questions) - _SHOWN
     return f"{shown} … and {more} more" if more > 0 else shown
 
 
 def format_questions(questions: Iterable[Finding]) -> Iterator[str]:
-    """The questions for a person, one a line, with what they say more."""
+    """Yield the questions for a person with their details, one a line."""
     for one in questions:
         where = f"{one.path}:{one.line}: " if one.path and one.line else ""
         yield f"? {display(where + one.message)}"
@@ -122,10 +122,10 @@ class Questions:
     site: WorkerContext
     answers: list[PermissionAnswer] = field(default_factory=list)
     _waiting: set[PermissionAsked] = field(default_factory=set)
-    """What nobody wanted to answer now: it is not put a second time."""
+    """Questions left open at the prompt: they are not asked a second time."""
 
     def ask(self, tool: str, subject: str, rule: str) -> PermissionAnswer | None:
-        """A person's word about one call; None where nobody gives one now, and it waits."""
+        """Return a person's answer about one call; None if the question has to wait."""
         question = PermissionAsked(tool, subject, rule)
         if question in self._waiting:
             return None
@@ -140,7 +140,7 @@ class Questions:
 
     @property
     def rules(self) -> WriteRules:
-        """What the attempt may write by now."""
+        """Write rules of the attempt, including the answers so far."""
         rules = self.assignment.rules
         if not self.answers:
             return rules
@@ -149,7 +149,7 @@ class Questions:
 
 @dataclass(frozen=True, slots=True)
 class PermissionPrompts:
-    """Where the coordinator has questions answered, one at a time, or lets them wait."""
+    """The place where the coordinator's questions are answered, one at a time, or stored."""
 
     journal: JournalWriter
     asker: Asker | None = None
@@ -157,15 +157,15 @@ class PermissionPrompts:
     def ask(
         self, task: str, attempt: int, question: PermissionAsked, *, for_later: bool = False
     ) -> PermissionAnswered | None:
-        """A person's word, kept as an event; None where the question waits.
+        """Ask a person and record the answer or the question; return None without an answer.
 
         An answer `for_later` cannot be for once: there is no attempt yet for which it would hold.
         """
         answer = self._ask_person(task, question)
         if answer is not None and for_later:
             answer = answer._replace(once=False)
-        # Without an answer the question itself is kept: `runner review` finds it there, in another
-        # process.
+        # Without an answer the question itself is stored: `runner review` finds it there, in
+        # another process.
         self.journal.note(answer or question, task=task, attempt=attempt, durable=True)
         return answer
 
@@ -199,13 +199,13 @@ class PermissionPrompts:
 
 
 def question_text(task: str, question: PermissionAsked) -> str:
-    """A question as a person reads it: the call, made safe to show, and the rule that asks."""
+    """Return the text of a permission question: the escaped call and the rule."""
     rule = f"\n  reason: {display(question.rule)}" if question.rule else ""
     return f"{display(task)} wants to call {call_text(question)}{rule}"
 
 
 def call_text(question: PermissionAsked) -> str:
-    """The call of a question, made safe to show."""
+    """Return the call of a question, escaped for display."""
     return display(f"{question.tool} {question.subject}")
 
 
@@ -220,7 +220,7 @@ def answers_of(state: RunState, task: Task) -> tuple[PermissionAnswer, ...]:
 
 
 def find_questions(outcome: Outcome, rules: WriteRules) -> Iterator[PermissionAsked]:
-    """The questions of writes that the pipeline refused, whoever made them."""
+    """Yield the permission questions of writes that the pipeline rejected."""
     refused = {one.path for one in outcome.findings if one.refuses and one.check == CHECK}
     book = Rulebook(rules.permission, rules.permission_floor, rules.answers)
     for change in outcome.changes if refused else ():
@@ -237,7 +237,7 @@ def wait_for_answers(
     books: OutcomeRecorder,
     context: PermissionPrompts,
 ) -> bool:
-    """Let a task wait whose attempt came to nothing while questions of it are open.
+    """Let a failed attempt's task wait for its open questions; False if it has none.
 
     It goes on at once where a person allows what the pipeline refused. False where no question is
     open, or where the provider failed: then it is tried again first.

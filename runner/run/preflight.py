@@ -1,4 +1,4 @@
-"""What a task cannot go on without, known before anything of it runs."""
+"""Check a task's requirements before any part of it runs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def find_lacking(
     *,
     implements: bool = True,
 ) -> tuple[Reason, str] | None:
-    """A reason code and a note for a person, or None where the task may start in this project.
+    """Return why a task cannot start in this project, with a reason code; None if it can.
 
     Without `implements` only its proof is to run, on what is there.
     """
@@ -93,7 +93,7 @@ def find_lacking(
 def _of_its_implementer(
     task: Task, settings: Settings, environ: Mapping[str, str], root: Path, *, implements: bool
 ) -> tuple[Reason, str] | None:
-    """Why nobody could build it, or would in vain."""
+    """Return why no implementer could build the task, or only in vain."""
     chosen = choose(task, settings)
     if isinstance(chosen, Finding):
         return (Reason.POLICY, _format_advice(chosen)) if implements else None
@@ -112,7 +112,7 @@ def _of_its_implementer(
 def _of_its_environment(
     task: Task, settings: Settings, environ: Mapping[str, str], root: Path
 ) -> str:
-    """That its tests would run in the runner's own environment, and how that is mended."""
+    """Return a note if tests would run in the runner's own environment; else empty."""
     if ":" in settings.cluster.executor:  # the workers' environments are not known here
         return ""
     contracts, gates = task.test_contracts, task.gates
@@ -125,7 +125,7 @@ def _of_its_environment(
 
 
 def find_unseen_script(task: Task, settings: Settings, root: Path) -> str:
-    """Why the script that a task's command starts is not where it would run; else empty.
+    """Return why the script of a task's command is missing in a scratch tree; else empty.
 
     Asked anew each time: a script that was committed meanwhile is seen.
     """
@@ -147,10 +147,10 @@ def find_unseen_script(task: Task, settings: Settings, root: Path) -> str:
 
 
 def no_proof(task: Task) -> str:
-    """Why its test contracts would prove nothing: one cannot fail, or skips checks; else empty."""
+    """Return why its test contracts prove nothing: one cannot fail or skips checks; else empty."""
     for contract in task.test_contracts:
         if why := no_proof_in(contract):
-            # In quotes: entities of a note in the plan would show within a code span.
+            # In quotes: a code span would show entities of a note in the plan literally.
             parts = spans(f"{contract.id} {why.message}; {why.hint}")
             return "".join(f'"{one.text}"' if one.code else one.text for one in parts)
     return ""
@@ -159,7 +159,7 @@ def no_proof(task: Task) -> str:
 def _of_its_agent(
     chosen: Implementer, settings: Settings, environ: Mapping[str, str], root: Path
 ) -> Finding | None:
-    """Why the program that implements a task could not even begin; workers know of their own."""
+    """Return why the agent program of a task cannot start on this machine, or None."""
     if not chosen.is_agent or ":" in settings.cluster.executor:  # a cluster of their own
         return None
     from runner.process.sandbox import sandbox_of
@@ -176,6 +176,6 @@ def _of_its_agent(
 
 
 def _format_advice(finding: Finding) -> str:
-    """A note of one line with what would help, where that is no text of Markdown itself."""
+    """Return a finding's message on one line, with its hint unless that has backticks."""
     short = finding.hint and "`" not in finding.hint
     return f"{finding.message}; {finding.hint}" if short else finding.message

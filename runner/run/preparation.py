@@ -1,4 +1,4 @@
-"""Before an attempt: what a task lacks, who implements it, and the worker's whole assignment."""
+"""Prepare an attempt: missing requirements, the implementer, and the full assignment."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
 
 _UNREAD = ("blocks", "check")
-"""Implementers that do not read the brief's text."""
+"""Implementers that ignore the brief's text."""
 _NO_PROGRAMS = ("model",)
-"""Implementers that have no environment in which variables could name files."""
+"""Implementers without an environment in which variables could name files."""
 
 
 @dataclass
@@ -72,54 +72,54 @@ class Preparation:
     plan_path: str
     environ: Mapping[str, str]
     base: Callable[[], str]
-    """The commit that work starts from now."""
+    """Returns the commit on which work currently starts."""
     allowed: AllowList | None = None
-    """False positives of the secret scan that a person let pass, read once at the start."""
+    """False positives of the secret scan that a person allowed, read once at the start."""
     tasks: Mapping[str, Task] = field(default_factory=dict)
-    """The whole plan by id."""
+    """All tasks of the plan by ID."""
     prove_first: frozenset[str] = frozenset()
-    """Tasks of which only the proof was edited: tried as they are before anybody implements."""
+    """Tasks with only an edited proof: tested as they are before any implementation."""
     terminal: bool = False
-    """Whether a person may be asked now."""
+    """Whether a person can be prompted now."""
     edits: dict[str, tuple[Change, ...]] = field(default_factory=dict)
-    """What a person made of a proposal: the base of the task's next attempt."""
+    """A person's edits of a proposal: the base of the task's next attempt."""
     applied: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Ids of the patterns that each task's brief was given."""
+    """IDs of the patterns in each task's brief."""
     released: set[str] = field(default_factory=set)
-    """Tasks whose held work goes on: its ref is let go once it has landed."""
+    """Tasks whose held work continues: its ref is removed once it has landed."""
     held: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     """Proven work of earlier runs that may land now, each tried once."""
     held_on: str = ""
-    """The commit that held work was carried to when the run began."""
+    """Commit to which held work was moved when the run began."""
     carry: Callable[[str], tuple[Change, ...] | None] | None = None
-    """Carries held work of a task to where the branch is now; None where others changed it."""
+    """Moves a task's held work to the current branch; None if others changed it."""
     regressive: dict[str, tuple[Change, ...]] = field(default_factory=dict)
-    """Held changes that break other tasks: they land together with these, once approved."""
+    """Held changes that break other tasks: once approved, they land together."""
     switch: set[str] = field(default_factory=set)
-    """Tasks whose review a person at the terminal gave away in this run, or `WHOLE_RUN`."""
+    """Tasks whose review a person at the terminal delegated in this run, or `WHOLE_RUN`."""
     adopted: dict[str, Adopted] = field(default_factory=dict)
-    """Branches that a person finished: proven and landed as they are, with nobody called."""
+    """Branches that a person finished: proven and landed as they are, without implementer."""
     purse: RunBudget | None = None
-    """What the run has used so far, and what is left of every budget; None for no budgets."""
+    """Usage of the run so far and all remaining budgets; None without budgets."""
     recorded: Callable[[Task, str], RecordedWork] | None = None
-    """Accepted bytes of earlier landings that fit a task on a base; asked with `run --reuse`."""
+    """Accepted bytes of earlier landings that fit a task on a base; for `run --reuse`."""
     plans: TaskPlans | None = None
-    """What tasks that are planned first do next; None where nothing is planned or executed."""
+    """Next step of tasks that are planned first; None without planning or execution."""
     held_out: HeldOutStore | None = None
-    """The store of held-out files; None where the plan holds nothing out."""
+    """Store of held-out files; None if the plan has none."""
     has_file: Callable[[str, str], bool] = lambda _commit, _path: False
-    """Whether a commit has a path: a held-out file that is there has landed."""
+    """Whether a commit has a path: an existing held-out file has landed."""
     former: Callable[[str], str] | None = None
-    """The diff of a commit: what a task built before that is to be built anew."""
+    """Returns a commit's diff: the earlier work of a task that is rebuilt."""
     _given: dict[str, tuple[Change, ...]] = field(default_factory=dict)
     """Held work that is tried in this run."""
     _chosen: dict[str, tuple[Task, Implementer | Finding]] = field(default_factory=dict)
-    """Whom each task got, asked many times of every attempt."""
+    """Implementer of each task, read many times in every attempt."""
     _reused: set[str] = field(default_factory=set)
     _drafts: dict[str, str] = field(default_factory=dict)
     _held_out_paths: frozenset[str] | None = None
     _modes: dict[str, str] = field(default_factory=dict)
-    """In which mode each task was worked on last: `plan`, `build` or `phase`."""
+    """Last mode of each task: `plan`, `build` or `phase`."""
     _searches: dict[str, PatternSearch] = field(default_factory=dict)
 
     @cached_property
@@ -127,10 +127,10 @@ class Preparation:
         return detect_stack(self.root).words
 
     def find_missing(self, task: Task) -> tuple[Reason, str] | None:
-        """What the task cannot go on without, as a reason code and a note for a person."""
+        """Return the missing requirement of a task as a reason code and a note, or None."""
         builds = not self.journal.state.task(task.id).reuse
         unable = find_lacking(task, self.settings, self.environ, self.root, implements=builds)
-        # Where everything is to be proven, it may not stand on what nothing proves.
+        # If everything must be proven, it may not be based on unproven work.
         why = stands_on_words(task, self.tasks, self.journal.state, self.settings)
         return (
             unable
@@ -141,7 +141,7 @@ class Preparation:
         )
 
     def _find_missing_files(self, task: Task, *, builds: bool) -> tuple[Reason, str] | None:
-        """Tests that are not written yet, or that the store does not have as the plan says."""
+        """Return why held-out tests are not available: unwritten, missing or changed, or None."""
         if builds and needs_author(task):
             return Reason.TEST_AUTHOR, NOT_WRITTEN
         base = self.base()
@@ -157,7 +157,7 @@ class Preparation:
         return Reason.HELD_OUT, f"{what}: {repair_hint(task.id, missing)}"
 
     def require_held_out(self, task: Task, outcome: Outcome) -> Outcome:
-        """The outcome as it is, where every held-out contract ran; else blocked."""
+        """Return the outcome, blocked unless every held-out contract ran."""
         if outcome.ending is not Ending.PASSED or not task.held_out_contracts:
             return outcome
         carried = {change.path for change in outcome.changes}
@@ -178,13 +178,13 @@ class Preparation:
         )
 
     def has_survivors(self, task: Task, outcome: Outcome) -> bool:
-        """Whether mutants of proven work go back to the author of the task's tests, once."""
+        """Return whether surviving mutants go to the test author; at most once."""
         if self.held_out is None or self.journal.state.task(task.id).mutants_returned:
             return False
         return bool(self.held_out.read_survivors(task.id, outcome.tree))
 
     def _split(self, task: Task, base: str) -> tuple[Task, HeldOutPart]:
-        """The task as an implementer may see it on a base, and its held-out part."""
+        """Split the task into its visible and its held-out part on a base."""
         return split_task(task, lambda path: self.has_file(base, path))
 
     def _read_visible(self, task: Task, base: str) -> AuthorTests:
@@ -193,7 +193,7 @@ class Preparation:
         return self.held_out.read_visible(task, lambda path: self.has_file(base, path))
 
     def _list_held_out(self) -> frozenset[str]:
-        """Paths of all held-out files of the plan that have not landed."""
+        """Return all held-out files of the plan that have not landed."""
         if self._held_out_paths is None:
             found = (file.path for task in self.tasks.values() for file in task.held_out_files)
             self._held_out_paths = frozenset(found)
@@ -206,33 +206,33 @@ class Preparation:
         return (Reason.TOOL, why) if why else None
 
     def _check_budget(self, task: Task) -> tuple[Reason, str] | None:
-        """A budget of which nothing is left; work that only has to be proven takes none."""
+        """Return the exhausted budget of a task, or None; proofs alone need no budget."""
         if self.purse is None or task.id in self.held or task.id in self.adopted:
             return None
         used = self.purse.find_exhausted(task, self.journal.state.task(task.id))
         return (Reason.BUDGET, f"used {used}") if used else None
 
     def implementer(self, task: Task) -> Implementer | Finding:
-        """Who implements a task, or why nobody can."""
+        """Return the implementer of a task, or a finding if there is none."""
         known = self._chosen.get(task.id)
         if known is None or known[0] is not task:
             known = self._chosen[task.id] = (task, choose(task, self.settings))
         return known[1]
 
     def review_mode(self, task: Task) -> ReviewMode:
-        """Who approves the task's writes."""
+        """Return the review mode of the task's writes."""
         asked = self.is_asked(task) and not self.switch.isdisjoint((task.id, WHOLE_RUN))
         if asked and not self.why_not_auto(task):
             return ReviewMode.AUTO
         return mode_for(task, self._worker(task), self.settings, terminal=self.terminal)
 
     def is_asked(self, task: Task) -> bool:
-        """Whether a person approves the task's writes, unless they gave that away meanwhile."""
+        """Return whether a person approves the task's writes, with waivers of this run applied."""
         mode = mode_for(task, self._worker(task), self.settings, terminal=self.terminal)
         return mode is ReviewMode.PROMPT
 
     def why_not_auto(self, task: Task) -> str:
-        """Why a person cannot give its reviews away; empty where they can."""
+        """Return why a person cannot delegate its reviews; empty if they can."""
         return find_no_auto(task, self.settings, self._worker(task))
 
     def _worker(self, task: Task) -> Implementer | None:
@@ -240,7 +240,7 @@ class Preparation:
         return None if isinstance(chosen, Finding) else chosen
 
     def assignment(self, task: Task) -> Assignment:
-        """The next attempt at a task."""
+        """Create the assignment for the next attempt at a task."""
         attempt = self.journal.state.task(task.id).last_attempt + 1
         if (own := self.adopted.get(task.id)) is not None:
             return self.make_carried(task, own.changes, self.base(), attempt)
@@ -294,7 +294,7 @@ class Preparation:
         )
 
     def find_mode_switch(self, assignment: Assignment) -> ModeSwitched | None:
-        """That a task goes on in another mode, such as from its plan to building it."""
+        """Return the event of a task's mode switch, such as from planning to building, or None."""
         mode, id_ = assignment.kind, assignment.task.id
         if mode == "prove":  # nobody works on it
             return None
@@ -303,29 +303,29 @@ class Preparation:
         return ModeSwitched(mode) if mode != before else None
 
     def retry_held(self, task: Task) -> None:
-        """An attempt came to nothing: held work that it tried is tried again, not built anew."""
+        """Schedule held work that a failed attempt tried for another try instead of a rebuild."""
         if task.id in self._given and self.journal.state.task(task.id).held is not None:
             self.held[task.id] = self._given[task.id]
 
     def forget_landed(self, task: Task) -> None:
-        """Let go of what was kept of a task's phases."""
+        """Delete what was saved of a task's phases."""
         if self.plans is not None:
             self.plans.forget_landed(task)
 
     def _is_seen(self, task: Task) -> bool:
-        """Whether a person wrote what the task does (blocks of the plan), or reviews it."""
+        """Return whether a person wrote the task's work in plan blocks, or reviews it."""
         chosen = self.implementer(task)
         written = not isinstance(chosen, Finding) and chosen.name in _UNREAD
         return written or self.review_mode(task) is ReviewMode.PROMPT
 
     def is_by_person(self, task: Task) -> bool:
-        """Whether a person wrote what the task does, in the plan or on a branch of their own."""
+        """Return whether a person wrote the task's work, in the plan or on a branch."""
         chosen = self.implementer(task)
         written = not isinstance(chosen, Finding) and chosen.name in _UNREAD
         return written or task.id in self.adopted
 
     def _find_recorded(self, task: Task) -> RecordedWork:
-        """What landed before and fits now, tried once: if it does not pass, it is built anew."""
+        """Return earlier landed work that fits now, tried only once."""
         if self.recorded is None or task.id in self._reused:
             return RecordedWork()
         self._reused.add(task.id)
@@ -334,7 +334,7 @@ class Preparation:
     def make_carried(
         self, task: Task, changes: tuple[Change, ...], base: str, attempt: int
     ) -> Assignment:
-        """Changes that exist already, to be proven on `base` without calling an implementer."""
+        """Return an assignment to prove existing changes on `base` without an implementer."""
         # A replay, or `--reuse`: the files landed with these changes.
         landed = frozenset(one.path for one in changes) & {one.path for one in task.held_out_files}
         shown, held_out = split_task(task, lambda path: path in landed or self.has_file(base, path))
@@ -355,7 +355,7 @@ class Preparation:
             implementer=None,
             author=author,
             carried=changes,
-            # As for the attempt that made them: a person's answer is to this question.
+            # As for the attempt that made them: a person's answer refers to this question.
             red_first=asks and wants_red_first(shown, self.settings, author, is_new_work=new),
             again=_was_tried(known),
             review=self.review_mode(task),
@@ -367,7 +367,7 @@ class Preparation:
         )
 
     def _author(self, task: Task) -> str:
-        """Who made work that is there already; nobody's name where a person finished it."""
+        """Return the author of existing work; empty if a person finished it."""
         return "" if task.id in self.adopted else getattr(self.implementer(task), "name", "")
 
     def _brief_for(
@@ -377,19 +377,19 @@ class Preparation:
         attempt: int,
         step: Step | None = None,
     ) -> Brief:
-        """The brief, without its text where nobody will read that: blocks say all themselves."""
+        """Return the brief, without its text if the implementer does not read it."""
         if isinstance(implementer, Finding) or getattr(implementer, "name", "check") in _UNREAD:
             return self._make_unread_brief(task, attempt)
         return self.brief(task, attempt, step)
 
     def _make_unread_brief(self, task: Task, attempt: int) -> Brief:
-        """A brief of which only the journal hears: what the task is, and what was searched."""
+        """Return a brief without text, for the journal only."""
         patterns, kind = self._match_patterns(task), str(classify(task))
         searched = self._describe_search(task)
         return Brief(task, attempt, (), patterns, "", "", kind=kind, searched=searched)
 
     def _describe_search(self, task: Task) -> tuple[str, ...]:
-        """By what the patterns were searched for a task."""
+        """Return the pattern search of a task as text."""
         return self._search(task).describe(self.patterns)
 
     def _search(self, task: Task) -> PatternSearch:
@@ -398,7 +398,7 @@ class Preparation:
         return self._searches[task.id]
 
     def _match_patterns(self, task: Task) -> tuple[MatchedPattern, ...]:
-        """The patterns that fit a task: looked up for every task, and remembered."""
+        """Return the patterns that match a task, and record their IDs."""
         search = self._search(task)
         patterns = match_patterns(self.root, self.patterns, task, search=search)
         self.applied[task.id] = tuple(pattern.id for pattern in patterns)
@@ -436,13 +436,13 @@ class Preparation:
         return self.tasks[id_].title if id_ in self.tasks else ""
 
     def forget(self, task: Task) -> None:
-        """The next attempt begins anew: nobody shows it what the last one proposed."""
+        """Forget the last proposal, so that the next attempt starts over."""
         self._drafts.pop(task.id, None)
 
     def _surroundings(
         self, task: Task, patterns: tuple[MatchedPattern, ...], step: Step | None
     ) -> GatheredContext:
-        """Tests, files, skills and decisions, from the commit that the attempt starts on."""
+        """Gather tests, files, skills and decisions from the attempt's base commit."""
         planned = plan_of(self.journal.state, task)
         approved = planned.plan if planned is not None and planned.approved else None
         return surroundings_at(
@@ -456,7 +456,7 @@ class Preparation:
         )
 
     def remember(self, outcome: Outcome, before: Callable[[str], bytes | None]) -> None:
-        """Keep what a failed attempt proposed, for the next one to read."""
+        """Save the proposal of a failed attempt for the next one."""
         if not outcome.changes:  # a broken connection: what was there before is still to be mended
             return
         parts = [part for change in outcome.changes for part in diff_of(change, before)]
@@ -465,7 +465,7 @@ class Preparation:
     def write_rules(
         self, task: Task, attempt: int, planned: tuple[str, ...] | None = None
     ) -> WriteRules:
-        """What an attempt may write, and how that is judged."""
+        """Return the rules for the writes of an attempt."""
         given = tuple(path for path, _ in self._read_visible(task, self.base()).files)
         return WriteRules(
             run=self.journal.run,
@@ -485,11 +485,11 @@ class Preparation:
 
 
 def _is_revised(task: Task, known: TaskState) -> bool:
-    """Whether a person asks for something else than what the task landed."""
+    """Return whether the task's request changed after it landed."""
     edited = known.spec is not None and known.spec.what != task.spec.what
     return edited or "change" in known.changed
 
 
 def _was_tried(known: TaskState) -> bool:
-    """Whether it may have landed before: what is PENDING again keeps no more than its tries."""
+    """Return whether a task may have landed before."""
     return known.spec is not None or known.last_attempt > 0

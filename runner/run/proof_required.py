@@ -1,4 +1,4 @@
-"""Whether what proves a task is enough: checked before anybody is called, and on the proof.
+"""Check whether a task's proof is sufficient, before an attempt and on the proof itself.
 
 What a person set DONE is proven before anything is built on it; what has no proof is reported.
 """
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 
 def is_by_word(known: TaskState) -> bool:
-    """Whether nothing but somebody's word says that a task is DONE, and nobody waived its proof."""
+    """Return whether a task is DONE without a proof and without a waiver."""
     return known.status is Status.DONE and not known.verified and known.waived is None
 
 
 def has_proof(task: Task, settings: Settings) -> bool:
-    """Whether a task names something that could prove it, beside lint and types."""
+    """Return whether a task names a proof other than static checks."""
     return strongest_possible(task, settings) not in (None, *PROVES_NOTHING)
 
 
 def format_unprovable(tasks: Mapping[str, Task], words: Iterable[str], settings: Settings) -> str:
-    """What a person hears once of DONE tasks that nothing can prove; empty where there are none."""
+    """Return a note on DONE tasks that cannot be proven; empty if there are none."""
     unproven = [id_ for id_ in tasks if id_ in set(words) and not has_proof(tasks[id_], settings)]
     if not unproven:
         return ""
@@ -47,7 +47,7 @@ def format_unprovable(tasks: Mapping[str, Task], words: Iterable[str], settings:
 def stands_on_words(
     task: Task, tasks: Mapping[str, Task], state: RunState, settings: Settings
 ) -> str:
-    """Why a task may not start where everything is to be proven; empty where it may."""
+    """Return why a task must not start when all dependencies must be proven; empty if it may."""
     if settings.proof.require_proof != "always":
         return ""
     lacking = [one for one in task.depends_on if one in tasks and _is_weak(tasks[one], state)]
@@ -64,7 +64,7 @@ def _is_weak(task: Task, state: RunState) -> bool:
 
 
 def find_unproven_beneath(needs: Iterable[str], states: Mapping[str, TaskState]) -> dict[str, str]:
-    """By task why what is needed is not proven; for the evidence of what was built on it."""
+    """Return by task why a dependency is unproven, for the evidence of the dependent task."""
     found = ((one, states.get(one)) for one in needs)
     return {
         one: grade_alone(known).words
@@ -74,7 +74,7 @@ def find_unproven_beneath(needs: Iterable[str], states: Mapping[str, TaskState])
 
 
 CHECK = "proof"
-"""The check that asks for it, in findings."""
+"""Check name of findings that require a proof."""
 WISH = "nothing in its section can be built or checked"
 WISH_HINT = (
     "write Output files with the files as blocks, a Command or an Implementer; a check has Test"
@@ -85,7 +85,7 @@ PROOF_HINT = (
     " if nothing can prove it: - Proof: none — reason"
 )
 _BY_A_PERSON = ("", blocks.NAME, check.NAME)
-"""A person's own hand, and implementers that only do what stands in the plan."""
+"""Manual work, and implementers that only do what the plan contains."""
 _STRONG = (ProvenBy.INDEPENDENT, ProvenBy.TESTS, ProvenBy.CONTRACT)
 _RANKS = {by: rank for rank, by in enumerate(ProvenBy)}
 _BEST = ProvenBy.TESTS
@@ -95,7 +95,7 @@ _CONTRACT = {"api": "openapi", "data": "schema"}
 def unprovable(
     task: Task, settings: Settings, implementer: Implementer
 ) -> tuple[Reason, str] | None:
-    """Why a task comes to nothing whatever its implementer does; None where it may start."""
+    """Return why a task cannot succeed, whatever its implementer does; None if it may start."""
     if task.is_wish and implementer.name == check.NAME:
         return Reason.WISH, WISH
     if lacks_contracts(task, settings):
@@ -113,7 +113,7 @@ _SHORT_HINT = "add Test contracts, Contracts or Gates, or Proof: none — reason
 
 
 def lacks_proof(note: str) -> bool:
-    """Whether a task's note says that what it has for a proof is too little."""
+    """Return whether a task's note reports an insufficient proof."""
     return note.endswith(_SHORT_HINT)
 
 
@@ -124,7 +124,7 @@ def too_little(
     proofs: Iterable[Proof],
     written: Sequence[str],
 ) -> Finding | None:
-    """What is wrong with a proof that passed and shows less than is asked for.
+    """Return what is wrong with a passed proof that is weaker than required, or None.
 
     `written` are the paths that the task changed; where it changed none, what it may write counts.
     """
@@ -142,7 +142,7 @@ def too_little(
 def _too_little(
     by: ProvenBy | None, paths: Sequence[str], settings: Settings, implementer: str
 ) -> str:
-    """Why what is proven `by` this alone may not be DONE; empty where it may."""
+    """Return why work proven only `by` this may not be DONE; empty if it may."""
     if settings.proof.require_proof == "never":
         return ""
     if settings.proof.require_proof == "always":
@@ -173,7 +173,7 @@ def _whose(implementer: str) -> str:
 
 
 def strongest_possible(task: Task, settings: Settings) -> ProvenBy | None:
-    """What the checks of a task could show at most, before one of them has run."""
+    """Return the strongest evidence that the checks of a task could give, before any has run."""
     best: ProvenBy | None = None
     for one in registry.checks_that_show(task, settings):
         shown = would_show(one.kind, one.id, one.command)
@@ -187,7 +187,7 @@ def strongest_possible(task: Task, settings: Settings) -> ProvenBy | None:
 
 
 def rests_on_an_exit_code(task: Task, settings: Settings) -> bool:
-    """Whether code is to be proven by more than an exit code, and no line names what would."""
+    """Return whether code would be proven by an exit code only although more is required."""
     if settings.proof.require_proof != "always" or not any(map(is_code, task.outputs)):
         return False
     if task.no_proof or strongest_possible(task, settings) is not ProvenBy.TESTS:
@@ -200,7 +200,7 @@ def rests_on_an_exit_code(task: Task, settings: Settings) -> bool:
 
 
 def lacks_contracts(task: Task, settings: Settings) -> bool:
-    """Whether the written type of a task asks for contracts, and there are none."""
+    """Return whether the type of a task requires contracts and it has none."""
     asked = settings.proof.require_contracts.split(",")
     return task.type in asked and task.type in _CONTRACT and not _has_contracts(task)
 
@@ -210,10 +210,10 @@ def _has_contracts(task: Task) -> bool:
 
 
 def contracts_message(task: Task) -> str:
-    """That a task of this type has no contracts."""
+    """Return the message that a task of this type has no contracts."""
     return f"it has type {task.type} but no Contracts"
 
 
 def contracts_hint(task: Task) -> str:
-    """What to write instead."""
+    """Return the hint on what to write instead."""
     return f"add Contracts: {_CONTRACT[task.type]}: …, or Contracts: none — reason"

@@ -1,4 +1,4 @@
-"""Who is right, file or journal: statuses of the plan, journal and commits read together."""
+"""Reconcile the plan's statuses, the journal and git's commits."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ if TYPE_CHECKING:
 
 
 REWRITTEN = "its commit was rewritten and carries no trailers"
-"""The note of a task whose work is there, and whose evidence the journal alone has."""
+"""Note of a task whose work exists, but whose evidence only the journal has."""
 
 
 @dataclass(frozen=True, slots=True)
 class LandedTask:
-    """What a commit's trailers say of the task it landed."""
+    """The facts in a commit's trailers about the task that it landed."""
 
     commit: str
     attempt: int
     spec: Spec | None
     proofs: tuple[Proof, ...] = ()
-    """As far as the trailers carry them: the commands themselves they do not."""
+    """As far as trailers contain them: without the commands themselves."""
     unproven: str = ""
-    """Why its commit says that nothing proves it."""
+    """Why its commit has no proof, as recorded there."""
     verified: bool = True
-    """Whether its commit can say so; files are compared by their bytes later."""
+    """Whether its commit can claim it; files are compared by their bytes later."""
 
 
 class Presence(Enum):
-    """What a head has of the work of a commit that it does not reach."""
+    """The part of a commit's work that a head contains without reaching the commit."""
 
     STANDS = "its bytes, or those that landed on them later"
     EDITED = "other bytes, made of its own"
@@ -60,25 +60,25 @@ class Presence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What git says, so far as it matters here."""
+    """The facts from git that matter here."""
 
     descends: bool
-    """Whether this head comes after the last landing: then what the journal published counts."""
+    """Whether this head descends from the last landing: then the published statuses count."""
     landed: Mapping[str, LandedTask]
     """The newest landing of each task that this head reaches; asked only where it matters.
 
     Where it descends: of tasks that another clone landed since this journal's last run.
     """
     gone: frozenset[str] = frozenset()
-    """Tasks whose landing a later commit of this head took back (undo, replay)."""
+    """Tasks whose landing a later commit of this head reverted (undo, replay)."""
     presence: Callable[[str, Sequence[str]], Presence] = lambda _commit, _outputs: Presence.GONE
-    """What this head has of a commit out of its reach; asked only where it matters."""
+    """What this head has of an unreachable commit; called only if needed."""
     fields_of: Callable[[PlannedTask, Spec], tuple[str, ...]] = lambda _task, _proven: UNKNOWN
-    """Which fields of a task were edited since it was built under these digests."""
+    """Returns the fields of a task edited since it was built under these digests."""
     waivers: Mapping[str, TaskWaived] = field(default_factory=dict)
-    """What commits that this journal does not know tell of waivers, by task."""
+    """Waivers by task, in commits unknown to this journal."""
     is_older: Callable[[PlannedTask, str], bool] = lambda _task, _since: False
-    """Whether the file's status is what the commits had all along, since one or the last note."""
+    """Whether commits had the file's status all along, since a commit or the last publish."""
 
 
 class AffectedTask(NamedTuple):
@@ -88,13 +88,13 @@ class AffectedTask(NamedTuple):
     attempt: int
     event: TaskStaled
     via: str
-    """The task next to it on the way from the edit."""
+    """Next task on the path from the edit."""
 
 
 def readings(
     tasks: Iterable[PlannedTask], state: RunState, facts: Facts
 ) -> Iterator[tuple[str, int, Event]]:
-    """The events that bring the journal's picture in line with the file: (task, attempt, event).
+    """Yield (task, attempt, event) to bring the journal in line with the plan file.
 
     Pure. Each reading says in words whose hand it saw. Nothing comes out where both agree.
     """
@@ -108,13 +108,13 @@ def readings(
 def behind(
     tasks: Sequence[PlannedTask], state: RunState, heard: Iterable[tuple[str, int, Event]]
 ) -> Iterator[AffectedTask]:
-    """DONE tasks that depend on an edited one, read its files or share its contracts: STALE."""
+    """Yield DONE tasks that become STALE because a task that they rely on was edited."""
     last = {id_: event for id_, _, event in heard}
     planned = {task.id: task for task in tasks}
     edited = [id_ for id_, event in last.items() if _is_edit(planned[id_], state.task(id_), event)]
     for id_, why in (find_reached(tasks, edited) if edited else {}).items():
         known, event = state.task(id_), last.get(id_)
-        # Adopted in this very reading counts as DONE, though the journal has no event of it yet.
+        # A task adopted in this read counts as DONE, though the journal has no event of it yet.
         now = (TaskAdopted, TaskWaived)
         done = known.status is Status.DONE if event is None else isinstance(event, now)
         if done:
@@ -124,7 +124,7 @@ def behind(
 
 
 def _is_edit(task: PlannedTask, known: TaskState, event: Event) -> bool:
-    """Whether other work is asked for than what was built, approved at once or not."""
+    """Return whether an event changes the request of a task after it was built."""
     if isinstance(event, TaskReopened) and known.spec is not None:
         return event.by == "person" and known.spec.what != task.spec.what
     return isinstance(event, TaskStaled) and bool(event.fields)
@@ -133,10 +133,10 @@ def _is_edit(task: PlannedTask, known: TaskState, event: Event) -> bool:
 def own_readings(
     tasks: Iterable[PlannedTask], state: RunState, facts: Facts
 ) -> Iterator[tuple[str, int, Event]]:
-    """What each task by itself says."""
+    """Yield the events that follow from each task by itself."""
     for task in tasks:
         known, landed = state.task(task.id), facts.landed.get(task.id)
-        # Nothing was done yet, as of most tasks of a long plan.
+        # No work yet, like most tasks of a long plan.
         rests = facts.descends and task.status is known.status is Status.PENDING and not landed
         is_done = known.status is Status.DONE
         for event in () if rests and not known.open_attempt else _read_one(task, known, facts):
@@ -154,17 +154,17 @@ def _is_news(waiver: TaskWaived, task: PlannedTask, known: TaskState) -> bool:
 
 
 def _read_one(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
-    # No run is alive where this is asked, so whoever began it is gone; yielded first, so that all
-    # rules below read a task at rest.
+    # No run is alive here, so the one that began it is gone; yielded first, so that all rules below
+    # see a task at rest.
     if known.open_attempt is not None or known.status is Status.IN_PROGRESS:
         why = "the run that began it has ended"
         yield AttemptFinished(ending=Ending.INTERRUPTED, tree="", seconds=0.0, summary=why)
         known = known._replace(open_attempt=None, status=Status.PENDING)
     if not facts.descends or task.id in facts.landed:
         yield from _on_another_branch(task, known, facts)
-    # Three texts are compared: the file, the journal, and what was last published into the file.
-    # The file alone says nothing: DONE can be a person's word as well as what a run wrote before
-    # `git checkout` brought it back.
+    # Compares three states: the file, the journal, and what was last published to the file. The
+    # file alone is ambiguous: DONE can be a person's edit or a run's status restored by `git
+    # checkout`.
     elif task.status in (known.status, known.published or Status.PENDING) or (
         known.published is not None and facts.is_older(task, "")
     ):
@@ -174,7 +174,7 @@ def _read_one(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Eve
 
 
 def _by_the_journal(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
-    """The person left the status alone; only what the task asks for may have changed."""
+    """Yield events for an unchanged status, if the request of the task has changed."""
     if known.status is Status.DONE and known.spec is not None:
         yield from _against_spec(task, known.spec, facts)
     elif known.status is Status.STALE and _is_taken_back(task, known):
@@ -184,7 +184,7 @@ def _by_the_journal(task: PlannedTask, known: TaskState, facts: Facts) -> Iterat
 
 
 def _is_taken_back(task: PlannedTask, known: TaskState) -> bool:
-    """Whether a task is STALE by an edit of its own text alone, and asks again for what is there.
+    """Return whether a STALE task's text was changed back to what was built.
 
     A change that a person recorded stands, whatever the text says.
     """
@@ -245,7 +245,7 @@ def _settle_done(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[
 
 
 def _settle_in_progress(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
-    """No run is alive, so nobody works on it: an old text that was saved again.
+    """Yield the events for IN-PROGRESS in the plan without a run: an old text was saved again.
 
     It undoes no work, and answers nothing that waits for a person.
     """
@@ -258,7 +258,7 @@ def _settle_in_progress(task: PlannedTask, known: TaskState, facts: Facts) -> It
 
 
 def _on_another_branch(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
-    """The journal is about other commits: the file and the trailers within reach count."""
+    """Yield events for another branch, from its plan file and reachable trailers."""
     landed = facts.landed.get(task.id)
     match task.status:
         case Status.DONE | Status.IN_PROGRESS if landed is not None and landed.spec is not None:
@@ -280,7 +280,7 @@ def _on_another_branch(task: PlannedTask, known: TaskState, facts: Facts) -> Ite
 def _by_its_trailers(
     task: PlannedTask, known: TaskState, landed: LandedTask, spec: Spec, facts: Facts
 ) -> Iterator[Event]:
-    """Its commit is within reach: it is DONE, as far as it asks for the same."""
+    """Yield the events for a task whose commit is on this branch."""
     if known.status is not Status.DONE or known.commit != landed.commit:
         yield TaskAdopted(
             spec=spec,
@@ -295,15 +295,15 @@ def _by_its_trailers(
 
 
 def _not_as_known(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
-    """The file of another branch says something else than the journal: by a hand, or as ever.
+    """Yield events for a plan on another branch that differs from the journal.
 
     A rebase or a clone of what a killed run left has the landings, and the plan from before them.
     """
     landed = facts.landed.get(task.id)
     spec = landed.spec if landed is not None else None
     if landed is not None and spec is not None and known.status in _ITS_WORK_MAY_COUNT:
-        # A rebase gives commits new names and leaves trailers alone: what they say of the same
-        # text counts, whichever journal it came from.
+        # A rebase renames commits but keeps trailers: what they record of the same text counts,
+        # whichever journal it came from.
         same = known.status is Status.DONE or spec.what == task.spec.what
         if same and facts.is_older(task, landed.commit):
             yield from _by_its_trailers(task, known, landed, spec, facts)
@@ -323,15 +323,15 @@ def _not_as_known(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator
 
 
 _ITS_WORK_MAY_COUNT = (Status.DONE, Status.PENDING)
-"""What the journal may say of a task whose landing a branch has: else a person is waited for."""
+"""Journal statuses of a task whose landing on a branch counts: others wait for a person."""
 
 
 def _out_of_reach(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
-    """Another branch, or a history that was rewritten: then the work is there all the same."""
+    """Yield the events for a task whose commit is not on this branch."""
     match facts.presence(known.commit, task.outputs):
         case Presence.STANDS:
-            # Once: else each run would adopt it anew, and the journal grow by a record a task and
-            # run.
+            # Once: else each run would adopt it again, and the journal grow by a record per task
+            # and run.
             if known.note != REWRITTEN:
                 yield TaskAdopted(
                     spec=known.spec,

@@ -1,4 +1,4 @@
-"""The first thing of a run: finish what a crash left, read file, journal and git together."""
+"""Recover at the start of a run: finish interrupted work, read plan, journal and git."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ def recover(lander: Lander, journal: JournalWriter) -> str:
 
 
 def finish_landed(journal: JournalWriter) -> None:
-    """Say DONE of tasks whose commit is on the branch and whose DONE a crash cut off."""
+    """Record tasks as DONE whose commit is on the branch but whose DONE a crash prevented."""
     for id_, known in tuple(journal.state.tasks.items()):
-        # The records come in the order landing, landed, done, each durable before the next begins:
-        # IN-PROGRESS with a landing is a crash between the last two, and nothing of the tree is to
-        # be done.
+        # The records come in the order landing, landed, done, each durable before the next:
+        # IN-PROGRESS with a landing means a crash between the last two, and the tree needs no
+        # change.
         if known.landed is not None and known.status is Status.IN_PROGRESS and known.tried:
             journal.note(
                 TaskDone(
@@ -113,14 +113,14 @@ def take_in(
 
 
 def reconcile(tasks: Iterable[PlannedTask], journal: JournalWriter, facts: Facts) -> frozenset[str]:
-    """Note every reading as an event of its own; gives the tasks that are only proven again.
+    """Record the plan's changes as events, and return the tasks that are only proven again.
 
     What the file says of these tasks is noted too: only a difference from that is the next hand.
     """
     tasks = tuple(tasks)
     prove_first, heard = set(), set()
-    # Both before anything is noted: `behind` holds what was read against the journal's picture,
-    # which each note changes.
+    # Both before anything is recorded: `behind` compares with the journal's state, which each
+    # record changes.
     read = tuple(own_readings(tasks, journal.state, facts))
     reach = tuple(behind(tasks, journal.state, read))
     records: dict[str, str] = {}
@@ -145,12 +145,12 @@ def reconcile(tasks: Iterable[PlannedTask], journal: JournalWriter, facts: Facts
 def gather_facts(
     repository: Repository, state: RunState, tasks: Iterable[PlannedTask], plan: PlanFile
 ) -> Facts:
-    """What git says; its history is read only where the journal does not speak of this head."""
+    """Collect the facts from git, with its history only if the journal lacks this head."""
     tasks = tuple(tasks)
     head = repository.head().commit
     last = state.last_landing_head
     fresh = not last and not state.published_plan  # it may have begun, and recorded nothing yet
-    # where no record is ever made the committed text lags for good: then only all of it is older
+    # without record commits the committed text always lags: then it is older only as a whole
     manual = repository.head().beneath is not None
     older = OlderText(
         repository,
@@ -168,7 +168,7 @@ def gather_facts(
     here = Facts(descends=True, landed={}, fields_of=fields_of, is_older=older.holds)
     if head is None:
         return here
-    # Where nothing has landed yet, every head comes after all that did.
+    # If nothing has landed yet, every head follows all landings.
     done = [task for task in tasks if task.status is Status.DONE]
     if not fresh and (not last or last == head or _reaches(repository, head, last)):
         since = _last_seen(repository, state, head)
@@ -204,7 +204,7 @@ def gather_facts(
 
 
 def _last_seen(repository: Repository, state: RunState, head: str) -> str:
-    """The newest commit below `head` that this journal knows; what came since, others made."""
+    """Return the newest ancestor of `head` that this journal knows, by default `head`."""
     seen = (one for one in (state.ended_head, state.last_landing_head) if one)
     return next((one for one in seen if one == head or _reaches(repository, head, one)), head)
 
@@ -216,7 +216,7 @@ def _landed_elsewhere(
     since: str,
     tasks: Sequence[PlannedTask],
 ) -> Mapping[str, LandedTask]:
-    """What other clones landed since: their commits prove it, as they do in a fresh clone."""
+    """Return what other clones have landed since, with their commits as evidence."""
     if since == head or repository.head().beneath is not None:
         return {}
     planned = {task.id: task for task in tasks}
@@ -228,7 +228,7 @@ def _landed_elsewhere(
 
 
 def _is_news(landed: LandedTask, known: TaskState) -> bool:
-    """Whether a landing is none of this journal's, and tells something that it does not know."""
+    """Return whether a landing is from elsewhere and new to this journal."""
     if landed.spec is None:
         return False
     if known.status is Status.DONE and known.spec == landed.spec and not landed.commit:
@@ -240,7 +240,7 @@ def _is_news(landed: LandedTask, known: TaskState) -> bool:
 def _read_new_waivers(
     repository: Repository, state: RunState, head: str, since: str, done: Sequence[PlannedTask]
 ) -> Mapping[str, TaskWaived]:
-    """What came by other clones' commits since the last run here."""
+    """Return the waivers in other clones' commits since the last run here."""
     if not done or since == head:
         return {}
     tips = (head, f"^{since}")
@@ -248,12 +248,12 @@ def _read_new_waivers(
 
 
 def _only_retries(status: Status, known: TaskState) -> bool:
-    """Whether PENDING has a BLOCKED task tried once more; held work it would let land instead."""
+    """Return whether a PENDING status retries a BLOCKED task without held work."""
     return status is Status.PENDING and known.status is Status.BLOCKED and known.held is None
 
 
 def _any_since(repository: Repository, head: str, since: str, ids: set[str]) -> bool:
-    """Whether any of these tasks landed since the plan was committed first."""
+    """Return whether any of these tasks landed after the plan's first commit."""
     if since in ("", head):
         return False
     found = repository.log_trailers(head, since=since)
@@ -283,7 +283,7 @@ def _landings(
     *,
     since: str | None = None,
 ) -> Mapping[str, LandedTask]:
-    """The newest landing of each wanted task within reach of `head`, if nothing took it back."""
+    """Return the newest landing of each wanted task below `head`, unless it was undone."""
     found: dict[str, LandedTask] = {}
     wanted = set(wanted)
     for commit in repository.log_trailers(head, since=since):
@@ -296,10 +296,10 @@ def _landings(
                 if commit.spec_what and commit.spec_proof
                 else None
             )
-            # A record commit tells of a task without bytes of its own: it is no commit that one
-            # could revert, or whose files could be asked.
+            # A record commit covers a task without bytes of its own: it can't be reverted, and has
+            # no files to compare.
             sha = "" if commit.checked else commit.commit
-            # A record of checks counts only as the runner wrote it: it has no bytes of its own.
+            # A record of checks only counts unmodified: it has no bytes of its own.
             is_own = not commit.checked or prove_what_they_say(repository, (commit.commit,))
             if _is_left_out(repository, commit, planned[commit.task]):
                 continue
@@ -327,7 +327,7 @@ def _is_left_out(repository: Repository, landed: LandedCommit, task: PlannedTask
 def resumable(
     repository: Repository, state: RunState, tasks: Iterable[Task]
 ) -> Mapping[str, tuple[Change, ...]]:
-    """Held work of tasks as they are specified now: proven before, and not yet landed."""
+    """Return held work that fits the current specification of its task."""
     found = {}
     for task in tasks:
         known = state.task(task.id)
@@ -340,7 +340,7 @@ def resumable(
 
 
 def _is_of(held: HeldWork, task: Task) -> bool:
-    """Whether held work is of the task as it is written; its author's tests may be new."""
+    """Return whether held work is for the task's current text; author tests may be new."""
     same = held.spec is not None and held.spec.what == task.spec.what
     return held.spec == task.spec or (same and held.kind == Reason.TEST_AUTHOR)
 
@@ -352,14 +352,14 @@ def reopen(
     named: frozenset[str],
     missing: Callable[[Task], object],
 ) -> None:
-    """Let BLOCKED tasks run again that a person named, or whose missing thing is there now."""
+    """Reopen BLOCKED tasks that a person named, or whose missing requirement is now available."""
     for task in tasks:
         known = journal.state.task(task.id)
         if known.status is not Status.BLOCKED or known.held is not None:
             continue
         if task.id in named:
-            # Durable, and below not: a person's word is on disk before anything is done by it; what
-            # we conclude ourselves, the next run concludes again.
+            # Durable here, but not below: a person's answer is on disk before any action; our own
+            # conclusions can be repeated by the next run.
             note = "named on the command line"
             journal.note(TaskApproved(by="person", note=note), task=task.id, durable=True)
         elif may_be_met(known) and missing(task) is None:
@@ -370,7 +370,7 @@ def reopen(
 def release_held(
     held: dict[str, tuple[Change, ...]], journal: JournalWriter, root: Path, *, terminal: bool
 ) -> None:
-    """Let held work go on to its landing where what held it is over."""
+    """Release held work that nothing holds any more, so that it can land."""
     for id_, changes in tuple(held.items()):
         if _refuse_held(id_, changes, journal):
             del held[id_]
@@ -380,7 +380,7 @@ def release_held(
             continue
         if known.held.kind == "review":
             events = [journal.state.review(id_, one.path, one.before, one.after) for one in changes]
-            # At a terminal it is asked about on its way; elsewhere all of it has to be answered.
+            # On a terminal the run prompts for it; elsewhere every question must be answered first.
             ready = terminal or (all(events) and not is_open(journal.state, id_, changes))
         else:
             ready = not in_the_way(root, changes)
@@ -389,7 +389,7 @@ def release_held(
 
 
 def _refuse_held(id_: str, changes: tuple[Change, ...], journal: JournalWriter) -> bool:
-    """Let a person's no to held work be heard: the next attempt reads the reason."""
+    """Apply a person's rejection of held work; the next attempt reads the reason."""
     findings = tuple(rejection(one) for one in refusals(journal.state, id_, changes))
     if not findings:
         return False
@@ -409,10 +409,10 @@ class Rewritten:
     repository: Repository
     head: str
     last: str
-    """The last landing that the journal knows: of files that several tasks wrote it has all."""
+    """Last landing that the journal knows: for files of several tasks it has all of them."""
 
     def presence(self, commit: str, outputs: Sequence[str]) -> Presence:
-        """What is there of a task's work; of a commit that is no more, its Output files say it."""
+        """Return how much of a task's work exists; for a missing commit its Output files decide."""
         if self.repository.resolve(commit) is None:
             return self._by_name([path for path in outputs if not is_glob(path)])
         wrote = self.repository.diff_trees(self.repository.resolve(f"{commit}^"), commit)
@@ -428,18 +428,18 @@ class Rewritten:
         return Presence.EDITED if there else Presence.GONE
 
     def _has_moved(self, wrote: TreeChange) -> bool:
-        """Whether the head has other bytes than the last landing, or, without it, this one."""
+        """Return whether the head has other bytes of a file than the last landing wrote."""
         if self._since_last is not None:
             return wrote.path in self._since_last
         return self._now([wrote.path]).get(wrote.path, "") != _new(wrote)
 
     def _was_there(self, wrote: TreeChange, now: str) -> bool:
-        """Whether the head's history ever had the very bytes, and has gone on from them."""
-        # As it was before the task means taken back: nothing went on from the task's bytes.
+        """Return whether the head's history contained these bytes and changed them later."""
+        # Content from before the task means reverted: nothing continued from the task's bytes.
         if not now or not _new(wrote) or now == wrote.old_sha:
             return False
         path = self.repository.prefix.whole(wrote.path)
-        # The last commit that put these bytes there or took them away (git-log(1), --find-object).
+        # The last commit that added or removed these bytes (git-log(1), --find-object).
         words = ("log", "-1", "--format=%H", f"--find-object={wrote.new_sha}")
         return bool(self.repository.git.run(*words, "--end-of-options", self.head, "--", path))
 
@@ -456,5 +456,5 @@ class Rewritten:
 
 
 def _new(wrote: TreeChange) -> str:
-    """The object that a commit put there; empty for a deletion."""
+    """Return the object that a commit wrote; empty for a deletion."""
     return wrote.new_sha if wrote.new_mode else ""

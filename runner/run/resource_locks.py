@@ -1,4 +1,4 @@
-"""What running tasks hold, so that two never write the same file."""
+"""Locks of running tasks, so that two tasks never write the same file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 
 @lru_cache(maxsize=65536, typed=True)  # a literal path equals the glob it looks like
 def may_meet(one: str, other: str) -> bool:
-    """Whether two paths or globs can name the same file; never False when they can."""
+    """Return whether two paths or globs may match one file; never False if they can."""
     return any(_meet(left, right) for left in _forms(one) for right in _forms(other))
 
 
@@ -51,13 +51,13 @@ def _meet(left: str, right: str) -> bool:
 
 
 def _forms(pattern: str) -> tuple[str, ...]:
-    """A pattern, and what lies in a folder that it names, as gitignore(5) has it."""
+    """Return a pattern, and one for the content of a matched folder, as gitignore(5) has it."""
     plain = _root_pattern(pattern)
     return (plain, f"{plain}/**") if is_glob(plain) and not plain.endswith("**") else (plain,)
 
 
 def _root_pattern(pattern: str) -> str:
-    """A path or glob as `may_overlap` reads it: one that begins with `/` lies at the top."""
+    """Return a pattern for `may_overlap`; a leading `/` is removed."""
     if "\\" in pattern:
         return "**"  # an escaped wildcard: rather kept apart than read wrongly
     plain = pattern.removeprefix("./").removeprefix("/")
@@ -65,7 +65,7 @@ def _root_pattern(pattern: str) -> str:
 
 
 def load_owned_paths(root: Path, prefixes: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]:
-    """By task what FILE_OWNERSHIP_MAP.md says is its own; a row may name a folder without `/`.
+    """Return by task the paths that it owns in FILE_OWNERSHIP_MAP.md, with folders ending in `/`.
 
     Raises RunnerError for a map with conflict markers: what it lacks would be taken for nobody's.
     """
@@ -82,7 +82,7 @@ def load_owned_paths(root: Path, prefixes: tuple[str, ...] = ()) -> dict[str, tu
 def find_collision(
     one: Task, other: Task, owned: Mapping[str, tuple[str, ...]] | None = None
 ) -> tuple[str, str] | None:
-    """The paths or globs by which two tasks may write one file, as (the first's, the other's)."""
+    """Return the overlapping output patterns of two tasks, as (first, second), or None."""
     if not (one.writes_anything and other.writes_anything):
         return None
     if one.writes_everything or other.writes_everything:
@@ -102,14 +102,14 @@ def _nobody(_task: Task) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Agents:
-    """How many agents and models work at once, and whose tasks are theirs."""
+    """The number of agents and models that may work in parallel, and the tasks that use them."""
 
     most: int
     works_on: Callable[[Task], bool]
 
     @classmethod
     def of(cls, settings: Settings) -> Agents:
-        """By the settings, and by who implements a task."""
+        """Create the limits of agents from the settings and the implementer of each task."""
         known: dict[str, bool] = {}
 
         def works_on(task: Task) -> bool:
@@ -130,10 +130,10 @@ class ResourceLocks:
 
     capacity: dict[str, float] = field(default_factory=dict)
     owned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By task the paths and globs that are its own beside its Output files."""
+    """By task, the paths and globs it owns in addition to its Output files."""
     agents: Agents = field(default_factory=lambda: Agents(0, _nobody))
     _working: set[str] = field(default_factory=set)
-    """Tasks that hold the place of an agent."""
+    """Tasks that occupy an agent slot."""
     _exact: Counter[str] = field(default_factory=Counter)
     _folders: Counter[str] = field(default_factory=Counter)
     _globs: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class ResourceLocks:
     _alone: str = ""
 
     def free_for(self, task: Task) -> bool:
-        """Whether `task` may start beside the tasks that hold claims now.
+        """Return whether `task` may start with the present locks; excessive requests pass, too.
 
         One that asks for more than there is may come out too: whoever starts it refuses it.
         """
@@ -150,7 +150,7 @@ class ResourceLocks:
             return True
         if self.agents.works_on(task) and len(self._working) >= self.agents.most:
             return False
-        # Of what the settings do not count there is one, and who asks for more of it has it alone.
+        # Resources not in the settings exist once; a task that requests more uses them alone.
         return self._files_free(task) and all(
             self._resources.get(name, 0.0) + amount <= self.capacity.get(name, max(1.0, amount))
             for name, amount in _needs(task)
@@ -170,7 +170,7 @@ class ResourceLocks:
         )
 
     def _is_held(self, path: str) -> bool:
-        """Whether a path is held, or lies in one that is, or one that is lies in it."""
+        """Return whether a path, a folder of it or a path in it is locked."""
         return (
             path in self._exact
             or path in self._folders
@@ -178,12 +178,12 @@ class ResourceLocks:
         )
 
     def _split_paths(self, task: Task) -> tuple[list[str], tuple[str, ...]]:
-        """Exact paths, and globs."""
+        """Return exact paths and globs separately."""
         paths = tuple(map(_root_pattern, _paths(task, self.owned)))
         return [one for one in paths if not is_glob(one)], tuple(filter(is_glob, paths))
 
     def hold(self, task: Task) -> None:
-        """Take what `task` claims."""
+        """Acquire the locks of `task`."""
         if self.agents.works_on(task):
             self._working.add(task.id)
         for name, amount in _needs(task):
@@ -199,11 +199,11 @@ class ResourceLocks:
         self._folders.update(folder for path in exact for folder in folders_of(path))
 
     def rest(self, task: Task) -> None:
-        """No agent works on `task` any more; what it writes stays claimed until it has landed."""
+        """Release the agent of `task`; its output files stay locked until it has landed."""
         self._working.discard(task.id)
 
     def release(self, task: Task) -> None:
-        """Give back what `task` held."""
+        """Release the locks of `task`."""
         self._working.discard(task.id)
         for name, amount in _needs(task):
             self._resources[name] = self._resources.get(name, 0.0) - amount
@@ -218,7 +218,7 @@ class ResourceLocks:
             (self._exact, exact),
             (self._folders, [folder for path in exact for folder in folders_of(path)]),
         ):
-            # A Counter keeps names of which it counts none, and `in` would go on finding them.
+            # A Counter keeps names with a count of zero, and `in` would still find them.
             held.subtract(paths)
             for path in paths:
                 if held[path] <= 0:
@@ -226,23 +226,23 @@ class ResourceLocks:
 
 
 def _paths(task: Task, owned: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Everything a task may write, by its Output files and by the ownership map, each once."""
+    """Return every path that a task may write, by its outputs and the ownership map."""
     return tuple(dict.fromkeys((*task.outputs, *owned.get(task.id, ()))))
 
 
 def capacities(resources: Iterable[Resource]) -> dict[str, float]:
-    """How much there is of each scarce thing, by the settings; sizes in bytes."""
+    """Return the configured capacity of each limited resource; sizes in bytes."""
     return dict(_resource_amount(resource) for resource in resources)
 
 
 def too_much(task: Task, capacity: Mapping[str, float]) -> str:
-    """Why a task could never start: it uses more of something than there is; else empty."""
+    """Return why a task can never start: it uses more of a resource than exists; else empty."""
     over = too_much_of(task, capacity)
     return over[1] if over else ""
 
 
 def too_much_of(task: Task, capacity: Mapping[str, float]) -> tuple[str, str] | None:
-    """The name of what a task uses more of than there is, with the reason in words."""
+    """Return the first resource that a task uses beyond capacity, with a message, or None."""
     for name, amount in _needs(task):
         there = capacity.get(name)
         if there is not None and amount > there:
@@ -254,7 +254,7 @@ def too_much_of(task: Task, capacity: Mapping[str, float]) -> tuple[str, str] | 
 
 
 def _needs(task: Task) -> Iterable[tuple[str, float]]:
-    """Each thing a task uses, once, with all of it."""
+    """Return each resource that a task uses with its total amount."""
     needs: dict[str, float] = {}
     for name, amount in map(_resource_amount, task.uses):
         needs[name] = needs.get(name, 0.0) + amount

@@ -1,4 +1,4 @@
-"""Who approves a task's writes before they land, and their answers."""
+"""Ask the reviewers of a task's writes, and collect their answers before the landing."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ else:
 CHECK = "review"
 REJECTED_BY = "a person rejected this"
 HELD = "review"
-"""How held work is kept that waits for a person."""
+"""Kind of held work that waits for a person."""
 WHOLE_RUN = "run"
-"""What a switch of reviews is about that is not about one task."""
+"""Subject of a review switch that is not about one task."""
 WHOLE = ""
-"""The path under which a decision about a whole proposal is kept."""
+"""Path of a decision about a whole proposal."""
 
 
 class Answer(StrEnum):
-    """What a review came to."""
+    """The result of a review."""
 
     APPROVED = "approved"
     EDITED = "edited"
-    """A person changed the proposal: it goes through the whole pipeline and is shown again."""
+    """A person changed the proposal: it passes the whole pipeline and is shown again."""
     REJECTED = "rejected"
     WAITS = "waits"
     NEXT = "next"
-    """No answer yet: the next of the task's changes is to be shown."""
+    """No answer yet: show the task's next change."""
     PREVIOUS = "previous"
     AUTO = "auto"
-    """From now on whoever reviews where nobody is asked: for the task, or the run."""
+    """From now on use the reviewer for unattended runs: for the task, or the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,11 @@ class Reply:
     answer: Answer
     reason: str = ""
     content: bytes | None = None
-    """The bytes as the person edited them."""
+    """Bytes as edited by the person."""
     for_all: bool = False
-    """Whether it holds for all changes of the task that are left; of plans, for all of the run."""
+    """Whether it applies to all remaining changes of the task; for plans, of the run."""
     others: tuple[tuple[str, Change], ...] = ()
-    """Changes of other tasks, by their ids, that were shown and are approved with it."""
+    """Changes of other tasks, by ID, that were shown and are approved with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,26 +81,26 @@ class ProvenProposal:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a change stands among all of its task, and its answer so far."""
+    """The position of a change among its task's changes, and its answer so far."""
 
     number: int = 1
     count: int = 1
     left: int = 1
-    """Changes, with this one, that nobody has answered."""
+    """Unanswered changes, including this one."""
     note: str = ""
     is_plan: bool = False
-    """Whether it is a task's own plan, and no file that lands."""
+    """Whether it is a task's own plan, not a file that lands."""
     no_auto: str | None = None
-    """Why `Answer.AUTO` is none here; empty where it is one, None where that makes no sense."""
+    """Why `Answer.AUTO` is unavailable; empty if available, None if it makes no sense."""
     others: Callable[[], Sequence[ProvenProposal]] | None = None
-    """What else waits by now."""
+    """Returns what else is waiting now."""
     meanwhile: Callable[[], None] | None = None
-    """What goes on while the person thinks; None where all waits for them."""
+    """Runs while the person decides; None if everything waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionContext:
-    """What surrounds a question while a run goes on: see `Spot`."""
+    """The context of a question during a run: see `Spot`."""
 
     others: Callable[[], Sequence[ProvenProposal]] | None = None
     meanwhile: Callable[[], None] | None = None
@@ -116,9 +116,9 @@ class Ruling:
     """`applied`, `edited`, `auto` or `off`, for the write log and the trailers."""
     findings: tuple[Finding, ...] = ()
     standing: bool = False
-    """Whether these very bytes had been rejected before."""
+    """Whether exactly these bytes were rejected before."""
     changes: tuple[Change, ...] = ()
-    """All changes of the task with a person's edit among them, when they edited."""
+    """All changes of the task including a person's edits, if they edited."""
 
 
 class Asker(Protocol):
@@ -135,13 +135,13 @@ class Before(Protocol):
     """Knows the bytes that a path had before a task."""
 
     def __call__(self, path: str) -> bytes | None:
-        """The bytes, or None where the path was not there."""
+        """Return the bytes, or None if the path did not exist."""
 
 
 def mode_for(
     task: Task, implementer: Implementer | None, settings: Settings, *, terminal: bool
 ) -> ReviewMode:
-    """Who reviews this task's writes: the plan and the repository only tighten.
+    """Return the review mode of this task's writes; plan and repository can only tighten it.
 
     File blocks were written by the person; anybody else's bytes are shown where a person sits.
     """
@@ -171,7 +171,7 @@ class ChangeReview:
         before: Before,
         around: QuestionContext = QuestionContext(),
     ) -> Ruling:
-        """Have every change approved, by whom `mode` says."""
+        """Review every change as `mode` says, and return the ruling."""
         refused = self._find_refused(task, changes)
         if refused:
             return Ruling(Answer.REJECTED, findings=refused, standing=True)
@@ -195,7 +195,7 @@ class ChangeReview:
         self.approved[task.id] = (attempt, noted | set(events))
 
     def would_ask(self, task: Task, changes: Sequence[Change], mode: ReviewMode) -> bool:
-        """Whether `rule` would put a question at the terminal."""
+        """Return whether `rule` would prompt at the terminal."""
         if self.asker is None or self._find_refused(task, changes):
             return False
         loosened = self.insisted and mode is ReviewMode.OFF
@@ -259,12 +259,12 @@ class ChangeReview:
         return None
 
     def _open(self, task: Task, changes: Sequence[Change]) -> list[int]:
-        """The places of those that nobody has answered."""
+        """Return the indexes of unanswered changes."""
         state = self.journal.state
         return [at for at, one in enumerate(changes) if find_answer(state, task.id, one) is None]
 
     def _find_unanswered(self, task: Task, changes: Sequence[Change], after: int) -> int | None:
-        """The next that nobody has answered, from the start again behind the last."""
+        """Return the next unanswered change after `after`, starting over at the end, or None."""
         places = self._open(task, changes)
         return next((at for at in places if at > after), places[0] if places else None)
 
@@ -288,7 +288,7 @@ class ChangeReview:
 def note_answer(
     journal: JournalWriter, task: str, attempt: int, change: Change, reply: Reply
 ) -> None:
-    """Keep a person's decision about exactly these bytes."""
+    """Record a person's decision about exactly these bytes."""
     if reply.answer is Answer.REJECTED:
         refusal = WriteRejected(change.path, change.before, change.after, reply.reason, "person")
         _note_word(journal, refusal, task, attempt)
@@ -304,12 +304,12 @@ def _note_word(journal: JournalWriter, event: Event, task: str, attempt: int) ->
 
 
 def find_answer(state: RunState, task: str, change: Change) -> WriteReviewed | WriteRejected | None:
-    """What a person decided about exactly this change, if they did."""
+    """Return a person's decision about exactly this change, or None."""
     return state.review(task, change.path, change.before, change.after)
 
 
 def refusals(state: RunState, task: str, changes: Sequence[Change]) -> tuple[WriteRejected, ...]:
-    """What a person rejected of these very bytes, file by file or as a whole.
+    """Return a person's rejections of exactly these bytes, per file or of the whole.
 
     A no holds whoever reviews today. A whole that was rejected is another one as soon as one of its
     files is.
@@ -322,7 +322,7 @@ def refusals(state: RunState, task: str, changes: Sequence[Change]) -> tuple[Wri
 def is_approved(
     state: RunState, task: str, changes: Sequence[Change], questions: Sequence[Finding]
 ) -> bool:
-    """Whether a person let exactly these bytes pass with each of these questions shown.
+    """Return whether a person approved these bytes with each of these questions.
 
     That a gate cannot run here is no question of one task: an answer to it holds for all.
     """
@@ -373,18 +373,18 @@ def _is_answered_anywhere(state: RunState, asked: Digest) -> bool:
 
 
 def question_digest(question: Finding) -> Digest:
-    """What a question asks: where in a file it does, and what was printed, are not part of it."""
+    """Return the digest of a question, without its line and detail."""
     text = f"{question.check}\0{question.path}\0{question.message}"
     return digest_of(text.encode("utf-8", "surrogateescape"))
 
 
 def open_questions(known: TaskState) -> tuple[Finding, ...]:
-    """What a task's held work asks a person."""
+    """Return the questions about a task's held work."""
     return tuple(finding for finding in known.findings if finding.asks) if known.held else ()
 
 
 def is_open(state: RunState, task: str, changes: Sequence[Change]) -> bool:
-    """Whether held work asks something that nobody has answered."""
+    """Return whether held work has unanswered questions."""
     asked = open_questions(state.task(task))
     return bool(asked) and not is_approved(state, task, changes, asked)
 
@@ -397,13 +397,13 @@ def is_answered(state: RunState, task: str, changes: Sequence[Change]) -> bool:
 
 
 def _is_let_go(state: RunState, task: str, changes: Sequence[Change]) -> bool:
-    """Whether it waits for nothing but an answer that was given for all tasks."""
+    """Return whether the only open questions were answered for all tasks."""
     asked = open_questions(state.task(task))
     return all(one.check == UNRUN for one in asked) and is_approved(state, task, changes, asked)
 
 
 def what_follows(state: RunState, task: str, changes: Sequence[Change]) -> tuple[Event, ...]:
-    """What lets a task go on whose held work was answered; nothing while something is open.
+    """Return the events that release a task whose held work is fully answered; else empty.
 
     It says at once how the task stands; a rejection counts as no failed attempt.
     """
@@ -421,7 +421,7 @@ def what_follows(state: RunState, task: str, changes: Sequence[Change]) -> tuple
 
 
 def after_refusal(known: TaskState, findings: tuple[Finding, ...], note: str) -> tuple[Event, ...]:
-    """What has a task built again whose work a person refused; on a held change, where it was."""
+    """Return the events that rebuild a task after a rejection; on a held change if it was there."""
     again = TaskFailed(findings=findings), TaskApproved(by="review", note=note)
     if not known.culprit:
         return again
@@ -429,7 +429,7 @@ def after_refusal(known: TaskState, findings: tuple[Finding, ...], note: str) ->
 
 
 def was_refused(known: TaskState) -> bool:
-    """Whether the last attempt came to what a person had rejected."""
+    """Return whether the last attempt repeated changes that a person had rejected."""
     return has_rejection(known.findings)
 
 
@@ -439,7 +439,7 @@ def has_rejection(findings: Iterable[Finding]) -> bool:
 
 
 def proposal_digest(changes: Sequence[Change]) -> Digest:
-    """The digest of a whole proposal: of its paths with what they become."""
+    """Return the digest of a proposal's paths and new contents."""
     lines = sorted(f"{change.path}\0{change.after}\n" for change in changes)
     return digest_of("".join(lines).encode("utf-8", "surrogateescape"))
 

@@ -1,4 +1,4 @@
-"""What waits for the person at the terminal while the run goes on: plans, and proven work.
+"""The queue of reviews for the person at the terminal during a run.
 
 Nothing here is asked from inside the settling of something else. An outcome that a person has to
 see is put down, the coordinator asks about the first one, and hears its workers until a key comes:
@@ -46,15 +46,15 @@ if TYPE_CHECKING:
 
 
 _OF_A_PERSON = frozenset({ASSURANCE, ITEM_REVIEW, UNRUN, HELD_OUT, HELD_OUT_FAILED})
-"""Checks of questions that are no use to an implementer."""
+"""Checks whose questions an implementer cannot answer."""
 
 
 class WithdrawnError(Exception):
-    """What a person is being asked about was ended from elsewhere; a value, and never shown."""
+    """A question to a person was withdrawn by another event; a value that is never shown."""
 
 
 class ReviewOutcome(Enum):
-    """What a question came to, for whoever starts tasks."""
+    """The result of a question, for the code that starts tasks."""
 
     ENDED = 1
     GOES_ON = 2
@@ -70,7 +70,7 @@ class Question:
     task: Task
     outcome: Outcome | None = None
     answer: Callable[[Ruling], None] | None = None
-    """Lets the worker go on that waits for it, where one does."""
+    """Resumes the worker that waits for it, if any."""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class ReviewQueue:
     retries: Retries
     waiting: deque[Question] = field(default_factory=deque)
     later: deque[Message] = field(default_factory=deque)
-    """What came while a person was asked, and asks something itself."""
+    """Questions that arrived while a person was being prompted."""
 
     @property
     def is_open(self) -> bool:
@@ -91,19 +91,19 @@ class ReviewQueue:
 
     @property
     def first(self) -> Question:
-        """What is asked next: plans go first, since work waits for them."""
+        """Next question: plans first, since work waits for them."""
         return next((one for one in self.waiting if one.outcome is None), self.waiting[0])
 
     def put(self, one: Question) -> None:
-        """Have it asked when what is before it was answered."""
+        """Append a question."""
         self.waiting.append(one)
 
     def drop(self, one: Question) -> None:
-        """It was answered."""
+        """Remove an answered question."""
         self.waiting.remove(one)
 
     def forget(self, task: str) -> None:
-        """Its worker came back: nobody waits for an answer that would let it go on."""
+        """Remove the questions of a worker that has returned."""
         kept = (one for one in self.waiting if one.task.id != task or one.answer is None)
         self.waiting = deque(kept)
         self.later = deque(one for one in self.later if not _is_asked_by(one, task))
@@ -117,33 +117,33 @@ class ReviewQueue:
         return None
 
     def has_heard(self, task: str) -> bool:
-        """Whether its worker came back, with what is heard later."""
+        """Return whether a worker has finished the task and its message waits in the queue."""
         return any(isinstance(one, Finished) and one.task == task for one in self.later)
 
     def has(self, one: Question) -> bool:
-        """Whether it still waits for its answer."""
+        """Return whether an item still waits for its answer."""
         return any(each is one for each in self.waiting)
 
     def takes(self, task: Task, outcome: Outcome) -> bool:
-        """Put proven work down that a person is to see first; False where nobody is asked."""
+        """Queue proven work for a person's review; False if none is needed."""
         asks = self.review.would_ask(task, outcome.changes, self._mode(task, outcome))
         if asks:
             self.put(Question(task, outcome))
         return asks
 
     def take_all(self) -> list[tuple[Task, Outcome]]:
-        """The run ends: the proven work about which nobody was asked."""
+        """Remove and return all proven work without a review, at the end of the run."""
         left = self._proven()
         self.waiting.clear()
         return left
 
     def _proven(self) -> list[tuple[Task, Outcome]]:
-        # Where a worker waits for the answer, what it has is not proven yet; `release` lets it go.
+        # If a worker waits for the answer, its work is not proven yet; `release` lets it continue.
         known = ((one.task, one.outcome) for one in self.waiting if one.answer is None)
         return [(task, outcome) for task, outcome in known if outcome is not None]
 
     def puts_off(self, message: Message | None) -> bool:
-        """Keep for later what would ask a person who is being asked just now."""
+        """Postpone a message that would ask a person now; False if it would not."""
         if not _may_ask(message):
             return False
         assert message is not None
@@ -155,7 +155,7 @@ class ReviewQueue:
     def rule(
         self, task: Task, outcome: Outcome, meanwhile: Callable[[], None] | None = None
     ) -> Ruling:
-        """Whether these writes may land, by whom the task's review asks."""
+        """Return whether these writes may land, according to the task's review mode."""
         mode = self._mode(task, outcome)
         around = QuestionContext(
             others=lambda: self._others(task),
@@ -169,12 +169,12 @@ class ReviewQueue:
         return ruling
 
     def _mode(self, task: Task, outcome: Outcome) -> ReviewMode:
-        """Who reviews; where a person answered what the proof asked of the bytes, it is theirs."""
+        """Return the review mode; PROMPT if a person answered questions of the proof."""
         answered = permission_prompts.was_answered(outcome)
         return ReviewMode.PROMPT if answered else self.preparation.review_mode(task)
 
     def _others(self, than: Task) -> list[ProvenProposal]:
-        """Proven work of other tasks that waits by now."""
+        """Return the proven work of other tasks that waits for review."""
         return [self._proposed(*one) for one in self._proven() if one[0].id != than.id]
 
     def _proposed(self, task: Task, outcome: Outcome) -> ProvenProposal:
@@ -184,7 +184,7 @@ class ReviewQueue:
         return ProvenProposal(task, outcome.attempt, outcome.changes, before)
 
     def apply_answers(self, task: Task, outcome: Outcome) -> Outcome:
-        """The outcome as passed where a person let these bytes pass; else as it is."""
+        """Return the outcome as passed if a person approved these bytes, else unchanged."""
         if not outcome.questions or not outcome.changes:
             return outcome
         known = is_approved(self.review.journal.state, task.id, outcome.changes, outcome.questions)
@@ -194,7 +194,7 @@ class ReviewQueue:
         return permission_prompts.with_approval(held_out_rounds.waive(outcome, reason), reason)
 
     def settle_questions(self, task: Task, outcome: Outcome) -> Outcome:
-        """What becomes of questions that only a person can answer: one repair, then it waits."""
+        """Apply the answers to questions of the proof; open ones allow one repair."""
         outcome = self._with_items(task, self._ask_about_tests(task, outcome))
         outcome = self._ask_about_assurance(task, outcome)
         outcome = self.apply_answers(task, outcome)
@@ -212,7 +212,7 @@ class ReviewQueue:
         return outcome if passed else replace(outcome, ending=Ending.WAITS)
 
     def _ask_about_tests(self, task: Task, outcome: Outcome) -> Outcome:
-        """The outcome with failed held-out tests as a question, once no round is left for them."""
+        """Return the outcome with failed held-out tests as a question after the last round."""
         asked = held_out_rounds.as_question(outcome)
         if asked is outcome:
             return outcome
@@ -225,7 +225,7 @@ class ReviewQueue:
         return asked if known else outcome
 
     def _with_items(self, task: Task, outcome: Outcome) -> Outcome:
-        """The outcome with what a person answered of acceptance items for these very bytes."""
+        """Return the outcome with acceptance items that a person confirmed for these bytes."""
         items = items_of(task)
         state = self.review.journal.state
         met = find_met(state, task.id, items, outcome.changes) if outcome.changes else ()
@@ -233,7 +233,7 @@ class ReviewQueue:
         return replace(outcome, proofs=with_rows(outcome.proofs, rows, items)) if rows else outcome
 
     def _ask_about_assurance(self, task: Task, outcome: Outcome) -> Outcome:
-        """The outcome with a question where its grade is below the one that the settings want."""
+        """Return the outcome with a question if its grade is below the required one."""
         wanted = wants_independence(task, self.retries.settings) and outcome.changes
         passed = outcome.ending is Ending.PASSED and not self.preparation.is_by_person(task)
         question = find_lack(outcome.proofs) if wanted and passed else None
@@ -242,7 +242,7 @@ class ReviewQueue:
         return replace(outcome, ending=Ending.FAILED, findings=(*outcome.findings, question))
 
     def _may_repair(self, task: Task, outcome: Outcome) -> bool:
-        """Whether its implementer tries once more: it did not get these findings before."""
+        """Return whether the implementer gets another attempt with these new findings."""
         checks = {one.check for one in outcome.questions}
         if checks <= _OF_A_PERSON or HELD_OUT_FAILED in checks:
             return False  # nothing that it could write lets the gate run, or mends a test
@@ -269,7 +269,7 @@ class ReviewQueue:
 
 
 def release(message: Message | None) -> bool:
-    """Let a worker go on without an answer, since the run ends; False where none waits for one."""
+    """Release a waiting worker without an answer at the end of the run; False if none waits."""
     match message:
         case Asking(_, answer):
             answer(Ruling(Answer.WAITS))

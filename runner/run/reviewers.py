@@ -1,4 +1,4 @@
-"""Who reads a change where review is `auto`: a command of the person's choice, an agent or a model.
+"""Automatic reviewers for review `auto`: a command, an agent or a model.
 
 A task with acceptance items is reviewed item by item; any other is approved or rejected as a whole.
 """
@@ -54,13 +54,13 @@ class Reviewer(Protocol):
     def review(
         self, brief: Brief, context: ImplementerContext, text: str, *, is_plan: bool = False
     ) -> WorkResult:
-        """Findings where it says no, and what it used."""
+        """Review a text; return findings if it is rejected, and the usage."""
 
 
 def review_by_agent(
     assignment: Assignment, site: WorkerContext, text: str, *, is_plan: bool = False
 ) -> WorkResult | None:
-    """What a session of the task's own agent says of a diff; None where no such review is set.
+    """Review a diff in a session of the task's agent; None if no such review is configured.
 
     With `is_plan` it is the text of a plan that it reads.
     """
@@ -92,9 +92,9 @@ def _review_context(assignment: Assignment, site: WorkerContext) -> ImplementerC
 
 
 UNABLE = "review-command"
-"""The check of a reviewing command that says neither yes nor no: no attempt can help that."""
+"""Check name of a review command without a verdict: no attempt can fix that."""
 _CANNOT_START = (126, 127)
-"""What a shell says of a program that it may not, or cannot, run (POSIX, 2.8.2)."""
+"""Exit codes of a shell for a program that it may not, or cannot, run (POSIX, 2.8.2)."""
 _ENCLOSED = (
     "it runs in the sandbox, in the task's tree: use the full path of its program, "
     "and add its folder to sandbox.read in your own settings"
@@ -173,7 +173,7 @@ def _choose_reader(
 def _ask_command(
     assignment: Assignment, site: WorkerContext, line: str, diff: str, material: str
 ) -> item_review.ReviewReading:
-    """Let `review.command` read the diff on standard input, and the material in a file."""
+    """Run `review.command` with the diff on standard input and the material in a file."""
     folder = site.place.box / f"review-{effects.new_id()}"
     effects.make_folder(folder)
     path = folder / "review.md"
@@ -190,14 +190,14 @@ def _ask_command(
 def _ask_session(
     assignment: Assignment, site: WorkerContext, drafter: Drafter, material: str
 ) -> item_review.ReviewReading:
-    """Let a fresh session of an agent or a model read the material; its tree is read-only."""
+    """Run a review in a fresh session of an agent or model, with a read-only tree."""
     brief = replace(assignment.brief, text=material, previous="")
     answer = drafter.answer(brief, replace(_review_context(assignment, site), mode=Mode.REVIEW))
     return item_review.ReviewReading(answer.text, answer.result.findings, answer.result.usage)
 
 
 def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implementer | None) -> str:
-    """Why nobody could review what a task would be built into; empty where somebody can."""
+    """Return why no reviewer is available for a task; empty if one is."""
     name = "" if implementer is None else implementer.name
     if mode is not ReviewMode.AUTO or settings.review.command or name in ("", "check"):
         return ""
@@ -209,7 +209,7 @@ def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implemen
 
 
 def find_no_auto(task: Task, settings: Settings, implementer: Implementer | None) -> str:
-    """Why a person at the terminal cannot give a task's reviews away; empty where they can.
+    """Return why a person cannot switch a task to automatic review; empty if they can.
 
     Plan and repository only tighten: what they ask for is not answered by a key.
     """
@@ -223,7 +223,7 @@ def find_no_auto(task: Task, settings: Settings, implementer: Implementer | None
 def ask_review_command(
     assignment: Assignment, site: WorkerContext, line: str, text: str, check: str = CHECK
 ) -> tuple[Finding, ...]:
-    """What a reviewing command has against a text that it reads on standard input."""
+    """Run the review command with a text on standard input, and return its findings."""
     return _against(_run_command(assignment, site, line, text, {}), check)
 
 
@@ -248,7 +248,7 @@ def _log_of(assignment: Assignment, site: WorkerContext) -> Path:
 
 
 def _against(ran: Ran, check: str) -> tuple[Finding, ...]:
-    """What an exit code other than 0 has against a text."""
+    """Return the findings for an exit code other than 0."""
     if ran.passed:
         return ()
     reason = ran.tail.strip() or f"it ended with exit code {ran.exit}"
@@ -265,11 +265,11 @@ class ProposalEvidence:
 
     context: GateContext
     known: Mapping[str, frozenset[str]] | None = None
-    """By contract the tests that passed in the proof; None where that ran elsewhere."""
+    """By contract, the tests that passed in the proof; None if that ran elsewhere."""
 
     @cached_property
     def passed(self) -> dict[str, frozenset[str]]:
-        """By contract that passed, the ids of its tests that did."""
+        """Ids of the passed tests, by passed contract."""
         if self.known is not None:
             return dict(self.known)
         ran = (
@@ -287,7 +287,7 @@ class ProposalEvidence:
 
     @cached_property
     def _fallible(self) -> dict[str, bool]:
-        """By test and contract whether it fails when the changed functions are stubbed.
+        """Whether each test and contract fails when the changed functions are stubbed.
 
         Where none can be stubbed it is asked on the base with the tests that the change makes.
         """
@@ -313,25 +313,25 @@ class ProposalEvidence:
         return tuple(sorted(frozenset[str]().union(*named)))
 
     def count_lines(self, path: str) -> int:
-        """Lines of a file of the proposal; 0 where it is none."""
+        """Return the number of lines of a proposed file; 0 if it is not text."""
         content = self.context.after(path) or b""
         return 0 if b"\0" in content else len(content.splitlines())
 
     def is_changed(self, path: str) -> bool:
-        """Whether the proposal changes a file."""
+        """Return whether the proposal changes a file."""
         return any(one.path == path for one in self.context.changes)
 
     def has_passed(self, test: str) -> bool:
-        """Whether a test with this id, or a contract, ran and passed."""
+        """Return whether a test or contract with this ID ran and passed."""
         return test in self.passed or any(test in tests for tests in self.passed.values())
 
     def can_fail(self, test: str) -> bool | None:
-        """Whether it fails when the changed functions are stubbed; None: not measured."""
+        """Return whether a test fails on stubbed functions; None if not measured."""
         return self._fallible.get(test)
 
 
 def diff_of(change: Change, before: Callable[[str], bytes | None]) -> Iterator[str]:
-    """One file's unified diff; bytes that are no text are only named."""
+    """Yield a file's unified diff; binary files are only named."""
     try:
         old = _lines(before(change.path) or b"")
         new = _lines(change.content or b"")
@@ -342,7 +342,7 @@ def diff_of(change: Change, before: Callable[[str], bytes | None]) -> Iterator[s
 
 
 def _lines(content: bytes) -> list[str]:
-    """Lines as git's diffs have them: ended by LF alone, and the last one says where it is not.
+    """Split content into diff lines at LF, marking a missing final line end as git does.
 
     Else what follows would stand on that line: the head of the next file.
     """

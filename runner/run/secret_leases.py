@@ -1,4 +1,4 @@
-"""Secrets that a person's own command gives: asked for by the first attempt that needs one.
+"""Fetch secrets by a person's own command when the first attempt needs one.
 
 The values are in memory alone, for one task each, and are gone with its attempt. The journal hears
 who had which from when to when, never a value nor its digest.
@@ -42,12 +42,12 @@ class _Lease:
     attempt: int
     value: str = field(repr=False)
     over: float
-    """When, by the monotonic clock, another value is asked for."""
+    """Expiry on the monotonic clock, after which a new value is requested."""
 
 
 @dataclass(slots=True)
 class SecretLeases:
-    """Who has which secret now; called from the threads of all slots."""
+    """The secrets that are in use, by holder; called from the threads of all slots."""
 
     settings: Settings
     environ: Mapping[str, str]
@@ -63,7 +63,7 @@ class SecretLeases:
         cancelled: Callable[[], bool] = lambda: False,
         holder: str = "",
     ) -> dict[str, str]:
-        """Names and values of all leased secrets that a task requires. Raises LeaseError.
+        """Return the leased secrets of a task as names and values. Raises LeaseError.
 
         One whose time is over is asked for anew; the task's other secrets stay as they are. The
         `holder` is the task whose attempt has them, where it is another one.
@@ -87,8 +87,8 @@ class SecretLeases:
         now = effects.monotonic()
         if known is not None and now < known.over:
             return known.value
-        # Outside of the lock: a command that waits for its vault must not hold up the tasks of
-        # other slots.
+        # Without the lock: a command that waits for its vault must not block the tasks of other
+        # slots.
         answer = own_command.ask_for_secret(source.command, self.root, self.environ, cancelled)
         if answer.trouble:
             raise LeaseError(
@@ -99,8 +99,8 @@ class SecretLeases:
             )
         if known is not None:
             tell(task, known.attempt, SecretReturned(source.name))
-        # The wall's clock is for people to read. What decides is the monotonic one below: setting a
-        # clock back makes no value last longer.
+        # The wall clock is only displayed. The monotonic clock below decides: setting a clock back
+        # extends no value.
         until = effects.now() + timedelta(seconds=source.ttl)
         text = until.isoformat(timespec="seconds").replace("+00:00", "Z")
         with self._lock:
@@ -110,7 +110,7 @@ class SecretLeases:
         return answer.value
 
     def give_back(self, task: str, tell: TellOfSecrets) -> None:
-        """Forget what a task had."""
+        """Forget the secrets of a task."""
         with self._lock:
             mine = {name: held for (one, name), held in self._held.items() if one == task}
             for name in mine:
@@ -119,12 +119,12 @@ class SecretLeases:
             tell(task, held.attempt, SecretReturned(name))
 
     def give_all_back(self) -> None:
-        """Forget what is left, such as that of a proof by hand."""
+        """Forget all remaining secrets, such as those of a manual proof."""
         for task in {task for task, _ in tuple(self._held)}:
             self.give_back(task, self.write)
 
     def write(self, task: str, attempt: int, event: SecretLeased | SecretReturned) -> None:
-        """Tell the journal, where no coordinator does: of a proof that no attempt is about."""
+        """Write an event to the journal for a proof outside of an attempt."""
         with Journal.open(self.root / JOURNAL) as journal:
             journal.append(event, task=task, attempt=attempt)
 
@@ -134,7 +134,7 @@ def lend_secrets(
     site: WorkerContext,
     work: Callable[[Assignment, WorkerContext], Outcome],
 ) -> Outcome:
-    """What the work comes to with the secrets that its task is lent.
+    """Run the work with the secrets of its task, and return the outcome.
 
     BLOCKED where one is not to be had, at the beginning or later; all are given back at its end.
     """
@@ -151,7 +151,7 @@ def lend_secrets(
 
 
 def renew_secrets(assignment: Assignment, site: WorkerContext) -> Assignment:
-    """The same with values that still hold; former ones stay known, so that they stay hidden.
+    """Return the assignment with renewed secrets; old values stay known for redaction.
 
     Raises LeaseError.
     """
@@ -159,14 +159,14 @@ def renew_secrets(assignment: Assignment, site: WorkerContext) -> Assignment:
         return assignment
     stops = site.cancelled.is_set
     lent = site.leases.lend(assignment.task, assignment.attempt, site.workers.report, stops)
-    # Added behind the former ones: a name that is given twice means the later value, and output is
-    # still cleared of the earlier one.
+    # Appended to the former ones: for a duplicate name the later value wins, and output is still
+    # redacted by the earlier one.
     new = tuple(pair for pair in lent.items() if pair not in assignment.secrets)
     return replace(assignment, secrets=(*assignment.secrets, *new)) if new else assignment
 
 
 def _refuse_attempt(assignment: Assignment, error: LeaseError) -> Outcome:
-    """The task waits for a person; nothing of it has run."""
+    """Return a BLOCKED outcome for an attempt that did not start because of a secret."""
     finding = Finding("secret", error.message, hint=error.hint)
     return Outcome(
         task=assignment.task.id,
@@ -180,7 +180,7 @@ def _refuse_attempt(assignment: Assignment, error: LeaseError) -> Outcome:
 
 
 def lend_to_traced(suspects: Suspects, assignment: Assignment, site: WorkerContext) -> Suspects:
-    """Tests of other tasks with the secrets that these require. Raises LeaseError.
+    """Return the suspects with the secrets of their tests. Raises LeaseError.
 
     It is this attempt that has them, and that gives them back.
     """

@@ -1,4 +1,4 @@
-"""Which tasks a run is about, from the ids a person named.
+"""Select the tasks of a run by the ids that a person named.
 
 What a run's exit says, from what every selected task came to.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was asked for: nothing named means every task.
+    """The requested tasks; none named means every task.
 
     `ids` are built with what they depend on, `only` without; `start` adds all that follows from it,
     `until` stops there, `with_dependents` adds what depends on the named ones.
@@ -40,7 +40,7 @@ class Selection:
 
 
 def find_id(typed: str, known: Collection[str]) -> str:
-    """The task a person means by `3`, `task-3` or `TASK-003`.
+    """Return the task ID for `3`, `task-3` or `TASK-003`. Raises RunnerError.
 
     Raises RunnerError with a suggestion when there is none.
     """
@@ -56,7 +56,7 @@ def find_id(typed: str, known: Collection[str]) -> str:
 
 
 def select_ids(selection: Selection, graph: TaskGraph, ids: Iterable[str]) -> frozenset[str]:
-    """The ids a run is about. Raises RunnerError for an id that is not in the plan."""
+    """Return the task IDs in a run. Raises RunnerError for an ID that is not in the plan."""
     known = tuple(ids)
     everything = frozenset(known)
     if not selection.named:
@@ -98,7 +98,7 @@ def codes_of(
     *,
     only_planned: bool,
 ) -> tuple[set[ExitCode], list[str]]:
-    """The exit codes that hold, and the tasks that are PENDING still, sorted."""
+    """Return the exit codes, and the tasks that are still PENDING, sorted."""
     codes: set[ExitCode] = set()
     waiting = []
     for id_ in selected:

@@ -1,4 +1,4 @@
-"""Scratch trees beside the tasks' own, lent for proofs as long as no task wants the slot."""
+"""Spare slots: scratch trees lent to proofs while no task needs them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SpareSlots:
 
     slots: int
     busy: Callable[[], int]
-    """How many tasks are worked on now."""
+    """Returns the number of tasks in progress."""
     make_site: Callable[[int], WorkerContext]
     _lent: int = 0
     _made: int = 0
@@ -30,7 +30,7 @@ class SpareSlots:
 
     @contextmanager
     def claim(self) -> Iterator[bool]:
-        """Whether a slot is free, and it is nobody else's for as long as this is entered.
+        """Reserve a slot for the duration of the block, if one is free, and yield whether it was.
 
         No scratch tree is made: what is claimed works elsewhere.
         """
@@ -45,7 +45,7 @@ class SpareSlots:
 
     @contextmanager
     def lend(self) -> Iterator[WorkerContext | None]:
-        """A site for as long as this is entered; None where every slot is busy."""
+        """Lend a site for the duration of the block; None if every slot is busy."""
         with self.claim() as free:
             if not free:
                 yield None
@@ -54,8 +54,8 @@ class SpareSlots:
                 site, number = self._idle.pop() if self._idle else None, self.slots + self._made
                 self._made += site is None
             try:
-                # Outside of the lock, since a scratch tree takes its time; the number is nobody
-                # else's by now.
+                # Without the lock, since making a scratch tree is slow; the number is already
+                # reserved.
                 site = site or self.make_site(number)
                 yield site
             finally:
@@ -69,7 +69,7 @@ class SpareSlots:
             return self.busy() + self._lent <= self.slots
 
     def close(self) -> None:
-        """Give the scratch trees back; nothing is lent any more."""
+        """Close the idle scratch trees."""
         for site in self._idle:
             site.close()
         self._idle.clear()

@@ -1,4 +1,4 @@
-"""What only a person may say: that they typed a command, and that a task needs no proof.
+"""Read waivers: a person's word that a command was typed, or that no proof is needed.
 
 A command of a run, a hook, an agent or CI is nobody's word. A waiver is a person's, for a task as
 it is asked for and as it is: whether it still holds.
@@ -30,24 +30,24 @@ else:
 
 
 _OF_A_RUN = ("RUNNER_TASK", "RUNNER_ATTEMPT", "RUNNER_BRIEF", "RUNNER_SLOT")
-"""Variables that commands of a run are given."""
+"""Variables set for commands of a run."""
 _OF_A_HOOK = ("GIT_INDEX_FILE", "GIT_QUARANTINE_PATH", "GIT_PUSH_OPTION_COUNT")
-"""Variables that git gives its hooks (githooks(5)) and no terminal has."""
+"""Variables that git sets for hooks (githooks(5)) and that no terminal has."""
 _OF_AN_AGENT = ("CLAUDECODE", "CLAUDE_PROJECT_DIR", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT")
-"""Variables that agent programs give what they start."""
+"""Variables that agent programs set for their children."""
 _DEEPEST = 64
-"""Processes above this one that are looked at."""
+"""Ancestor processes that are checked."""
 
 
 class WaiverRefusal(NamedTuple):
-    """Why no person can have typed it."""
+    """The reason why no person can have typed the waiver."""
 
     text: str
     ci: bool = False
 
 
 def why_no_person(environ: Mapping[str, str]) -> WaiverRefusal | None:
-    """What tells that a program runs this; None where nothing does.
+    """Return what shows that a program runs this command, or None.
 
     A command can take a variable out of its own environment, but not out of the processes that
     started it: their first one is read from the kernel, where it tells.
@@ -68,7 +68,7 @@ def _has(environ: Mapping[str, str], names: tuple[str, ...]) -> bool:
 
 
 def _ancestors() -> Iterator[int]:
-    """Ids of the processes above this one, the nearest first; empty where they are unknown."""
+    """Yield the IDs of the parent processes, nearest first."""
     pid = os.getppid()
     for _ in range(_DEEPEST):
         if pid <= 1:
@@ -87,19 +87,19 @@ def _is_of_a_run(pid: int) -> bool:
 
 
 def files_now(root: Path, paths: Iterable[str]) -> dict[str, str]:
-    """The bytes of a task's files by their digest; nothing stands for a file that is not there."""
+    """Return the digests of a task's files by path; a missing file has an empty digest."""
     return {path: _digest(root / path) for path in sorted(set(paths))}
 
 
 def stands(root: Path, waived: Waived) -> bool:
-    """Whether the files are those that a person waived."""
+    """Return whether the files have not changed since the waiver."""
     return files_now(root, waived.files) == waived.files
 
 
 def files_of(
     repository: Repository, outputs: Sequence[str], landed: str, at: str | None
 ) -> tuple[str, ...]:
-    """The files of a task: what its commit wrote, and what of its Output files is there."""
+    """Return a task's files: its outputs, and those that its commit wrote."""
     globs = [path for path in outputs if is_glob(path)]
     named = [path for path in outputs if path not in globs and path != "any"]
     tracked = repository.list_tree(at) if globs and at else ()
@@ -110,7 +110,7 @@ def files_of(
 
 
 def is_committed(repository: Repository, files: Mapping[str, str]) -> bool:
-    """Whether these bytes are those of HEAD: then its record can say that they are waived."""
+    """Return whether these digests match the files in HEAD."""
     head = repository.head().commit
     return head is not None and _files_at(repository, head, files) == files
 
@@ -126,7 +126,7 @@ def read_waivers(
     tasks: Iterable[PlannedTask],
     landed: Callable[[str], str],
 ) -> dict[str, TaskWaived]:
-    """What commits tell of waivers of these tasks, the newest of each; `landed` gives its commit.
+    """Return the newest waiver of each task from commits; `landed` gives the task's commit.
 
     `tips` are commits, or `^COMMIT` for what is left out.
 
@@ -147,7 +147,7 @@ def read_waivers(
 
 def _digest(file: Path) -> str:
     try:
-        # A link has no bytes of its own: what it leads to may change, and the link would not.
+        # A link has no bytes of its own: its target may change while the link stays the same.
         return "" if file.is_symlink() else digest_of(file.read_bytes())
     except OSError:
         return ""

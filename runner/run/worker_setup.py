@@ -1,4 +1,4 @@
-"""Equips job slots: a scratch tree, a place for commands, a sandbox, and what workers may ask."""
+"""Set up job slots: scratch tree, command place, sandbox, and allowed requests."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _SMALL = 1 << 14
 _MANY = 1 << 9
 _MOST_FOLDERS = 20_000
-"""Folders of a repository in which installed dependencies are looked for."""
+"""Maximum folders of a repository searched for installed dependencies."""
 LOGS = "artifacts/build/logs"
 
 
@@ -56,19 +56,19 @@ class WorkerSetup:
     sandbox: Sandbox
     environ: Mapping[str, str]
     say: Callable[[str, str], None]
-    """Shows a line of progress of a task: (task, line)."""
+    """Prints a line of progress of a task: (task, line)."""
     sast: SastPool | None = None
     held_out: HeldOutFolders | None = None
-    """Where the held-out files of this plan lie."""
+    """Location of this plan's held-out files."""
     included: IncludedFiles | None = field(init=False)
-    """Ignored files that every tree gets, as they are when the run begins."""
+    """Ignored files for every tree, as of the start of the run."""
     _shares: tuple[str, ...] | None = None
     _pool: Pool = field(init=False)
     _landings: Landings = field(init=False)
     _memory: ProofMemory = field(default_factory=ProofMemory)
     _environment: Mapping[str, str] = field(init=False)
     _blobs: dict[tuple[str, str], bytes | None] = field(default_factory=dict)
-    """Small files of commits that were asked for: a script is, for every check that runs it."""
+    """Cache of small files in commits: a script is read for every check that runs it."""
     _leases: SecretLeases | None = field(init=False)
     _passed_on_base: dict[tuple[str, ...], bool] = field(default_factory=dict)
 
@@ -89,7 +89,7 @@ class WorkerSetup:
         return SecretLeases(self.settings, self.environ, self.root)
 
     def _may_use(self, folder: str) -> bool:
-        """Programs that came with a clone are run inside a sandbox alone."""
+        """Check whether programs in a folder may run: those in the commit only inside a sandbox."""
         if self.sandbox.encloses:
             return True
         head = self.repository.head().commit
@@ -110,9 +110,9 @@ class WorkerSetup:
         return self._shares
 
     def site(self, number: int, workers: WorkerPool) -> WorkerContext:
-        """A slot that no other process holds, with processes of an earlier run ended."""
+        """Take a free slot, end processes of an earlier run, and return its context."""
         slot = self._pool.take()
-        # Only behind the slot's lock: whoever has processes in it by now is a run that was killed.
+        # Only with the slot's lock: processes in it now belong to a killed run.
         end_former_owner(slot.folder / "owner")
         shares = self._find_shares()
         scratch = Scratch.open(slot.folder, self.repository.lender(), shares=shares)
@@ -164,17 +164,17 @@ class WorkerSetup:
         return HeldOutSite(self.held_out.store, self.held_out.workspaces, environment, known)
 
     def _make_environment(self, place: Place, who: tuple[str, str]) -> dict[str, str]:
-        """The variables of a slot's commands; tests that commit do it as `who`."""
-        # A sandbox hides the person's git configuration. Without one their own counts.
+        """Return the variables for a slot's commands; tests commit as `who`."""
+        # A sandbox hides the user's git configuration. Without one it applies.
         hidden = self.sandbox.encloses or self.repository.identity().invented
-        # bubblewrap shows a /tmp of the command's own instead
+        # bubblewrap shows the command's own /tmp instead
         environment = {
             **(git_identity(*who) if hidden else {}),
             **self._environment,
             "TMPDIR": str(place.box / "tmp"),
         }
         if any(share.endswith(IN_REPOSITORY) for share in place.shares):
-            # `uv run` would install the scratch tree into the person's own environment.
+            # `uv run` would install the scratch tree into the user's own environment.
             environment.setdefault("UV_NO_SYNC", "1")
         if self.sandbox.contains:
             return environment
@@ -188,7 +188,7 @@ class WorkerSetup:
         return {**environment, "PATH": path, **redirected}
 
     def _former(self, assignment: Assignment) -> Mapping[str, bytes | None]:
-        """Nothing, and nobody is asked, for a task that lands for the first time."""
+        """Return the file content apart from the task's earlier work, if it landed before."""
         task = assignment.task
         measured = task.test_contracts and task.writes_anything and not assignment.stands
         if not (assignment.again and assignment.base and measured):
@@ -214,22 +214,22 @@ def _give_back(scratch: Scratch, submodules: Submodules, slot: Slot) -> None:
 
 
 def end_former_owner(note: Path) -> None:
-    """End what a killed run still has running in this slot, and write down that it is ours now."""
+    """Kill the processes of a killed run in this slot, and record the slot as ours."""
     try:
         former = note.read_text("utf-8").strip()
     except (FileNotFoundError, UnicodeDecodeError):
         former = ""
-    # Ended before our name is written over theirs: after a kill in between the next run still
-    # knows whom to end.
+    # End them before overwriting their name: after a kill in between the next run still knows which
+    # to end.
     if former and former != own_prefix():
         end_marked(former)
     if former != own_prefix():
-        # where the power fails nothing is left running, so it need not outlive that
+        # no fsync: after a power failure no processes are left
         effects.write_file(note, own_prefix().encode(), durable=False)
 
 
 _WITH_THE_RUN = 1.0
-"""Where all of it ends: with a command's own end well within five seconds."""
+"""Seconds at the end of the run: with a command's own end well within five."""
 _ALONE = 10.0
 """Where one task ends and the run goes on: its work is kept, on a busy machine, too. Less than
 `cancel` waits."""
@@ -247,7 +247,7 @@ class LastLook:
     _seen: float | None = None
 
     def __call__(self) -> bool:
-        """Whether whatever goes on is to be given up now."""
+        """Return whether running work must be abandoned now."""
         if not self.workers.ends(self.number).is_set():
             self._seen = None
             return False

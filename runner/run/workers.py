@@ -1,4 +1,4 @@
-"""The workers: job slots with a scratch tree each, and the one queue they report to."""
+"""The worker pool: job slots with a scratch tree each, and one message queue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 _PATIENCE = 1.0
-"""Seconds between two looks whether what is asked about still goes on, or was ended."""
+"""Seconds between two checks whether the asking attempt still runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,20 +128,20 @@ class WorkerPool:
         executor: Executor | None = None,
     ) -> None:
         self.cancelled = Event()
-        """Set when everything is to end."""
+        """Set when everything has to end."""
         self.ended: set[str] = set()
-        """Tasks whose attempt a person had ended, until somebody takes note of it."""
+        """Tasks whose attempt a person ended, until this is processed."""
         self._endings: dict[int, Event] = {}
         self.interrupted = False
-        """Whether a person wants the run to end."""
+        """Whether a person requested the end of the run."""
         self.inline = inline
         self.tracer: Callable[[Assignment, Outcome], Suspects] = lambda _one, _outcome: Suspects()
-        """Asked in the coordinator's thread alone; by itself it knows of no other tasks."""
+        """Called only in the coordinator's thread; by default it knows no other tasks."""
         self.permitter: Callable[[str, int, PermissionAsked], PermissionAnswered | None] = (
             self.report
         )
-        """The same; nobody is asked where no engine runs."""
-        # Not a Queue: a signal's handler puts into this one, perhaps while the same thread is about
+        """As `tracer`; without an engine no prompt is shown."""
+        # Not a Queue: a signal handler puts into this one, perhaps while the same thread is about
         # to take from it, which only SimpleQueue allows (Python, queue.SimpleQueue.put).
         self._inbox: SimpleQueue[Message] = SimpleQueue()
         self.batch_is_open: Callable[[], bool] = lambda: False
@@ -153,7 +153,7 @@ class WorkerPool:
         self.lanes = SpareSlots(
             len(self._free), lambda: len(self._busy), lambda number: make_site(number, self)
         )
-        """What workers use beside their own slots."""
+        """Slots that workers use in addition to their own."""
         self._executor: Executor = executor or (
             InlineExecutor()
             if inline
@@ -171,24 +171,24 @@ class WorkerPool:
         return bool(self._free)
 
     def has_company(self) -> bool:
-        """Whether others work beside the one that asks, or wait for it; from any thread."""
+        """Return whether other attempts run or wait; thread-safe."""
         return len(self._busy) > 1 or self.batch_is_open()
 
     def take_slot(self) -> int:
-        """The number of a free slot, kept for the assignment that is started in it next."""
+        """Take a free slot for the next assignment and return its number."""
         return self._free.pop()
 
     def give_back(self, number: int) -> None:
-        """Nothing is started in a slot that was taken."""
+        """Give back a slot that was taken but not used."""
         self._free.append(number)
 
     def stand(self, assignment: Assignment) -> Outcome | None:
-        """What a check comes to whose whole proof passed on this very tree; None where it runs."""
+        """Return the outcome of a check that has fully passed on this tree; None if it must run."""
         site = next(iter(self._sites.values()), None)
         return None if site is None else stand(assignment, site)
 
     def start(self, assignment: Assignment, number: int) -> None:
-        """Give an assignment to the slot that was taken for it."""
+        """Start an assignment in the slot that was taken for it."""
         site = self._sites.get(number)
         if site is None:
             site = self._sites[number] = self._make_site(number, self)
@@ -199,14 +199,14 @@ class WorkerPool:
         future.add_done_callback(lambda done: self._inbox.put(Finished(task, done.result)))
 
     def ends(self, number: int) -> Event:
-        """What is set when the work in a slot is to end: all of it, or that task alone."""
+        """Return the event that is set to stop a slot's work, by the whole run or for this task."""
         event = self._endings.setdefault(number, Event())
         if self.cancelled.is_set():
             event.set()
         return event
 
     def end(self, task: str) -> bool:
-        """End one task's attempt; called from any thread. False where it is not worked on."""
+        """End one task's attempt, from any thread; False if it is not running."""
         number = self._busy.get(task)
         if number is None:
             return False
@@ -215,27 +215,27 @@ class WorkerPool:
         return True
 
     def cancel_task(self, task: str) -> None:
-        """End a task on a person's word, be it worked on or not; called from any thread."""
+        """Cancel a task at a person's request, running or not; called from any thread."""
         if not self.end(task):
             self._inbox.put(Cancelling(task))
 
     def cancel(self) -> None:
-        """End everything that runs; the workers come back with interrupted outcomes."""
-        # In this order: an event that is made while the others are set finds this one set (`ends`).
+        """Stop all work; the workers return interrupted outcomes."""
+        # Order matters: an event created while the others are set finds this one set (`ends`).
         self.cancelled.set()
         for event in tuple(self._endings.values()):
             event.set()
 
     def report(self, task: str, number: int, event: Happening) -> None:
-        """Called by workers: something for the journal."""
+        """Send an event to the journal; called by workers."""
         self._inbox.put(Happened(task, number, event))
 
     def add_scan(self, task: str, number: int, scan: SastScan) -> None:
-        """Called by workers: a scan to ask for its findings later."""
+        """Register a scan whose findings are read later; called by workers."""
         self._inbox.put(Scanning(task, number, scan))
 
     def ask(self, outcome: Outcome) -> Ruling:
-        """Called by workers: have the writes reviewed, and wait for the answer."""
+        """Request a review of the writes and wait for the ruling; called by workers."""
         if self.inline:  # the coordinator is this very thread: it cannot be asked from here
             return Ruling(Answer.WAITS)
         answers: SimpleQueue[Ruling] = SimpleQueue()
@@ -245,7 +245,7 @@ class WorkerPool:
     def permit(
         self, task: str, number: int, question: PermissionAsked
     ) -> PermissionAnswered | None:
-        """Called by workers: a person's word about one call; None where the question waits."""
+        """Request a person's permission for one call; None if it stays open; called by workers."""
         if self.inline:  # the coordinator is this very thread
             return self.permitter(task, number, question)
         answers: SimpleQueue[PermissionAnswered | None] = SimpleQueue()
@@ -253,7 +253,7 @@ class WorkerPool:
         return self._await(answers, task)
 
     def trace(self, assignment: Assignment, outcome: Outcome) -> Suspects:
-        """Called by workers: the tests of other tasks that a change may break."""
+        """Request the tests of other tasks that a change may break; called by workers."""
         if self.inline:  # the coordinator is this very thread
             return self.tracer(assignment, outcome)
         answers: SimpleQueue[Suspects] = SimpleQueue()
@@ -261,10 +261,10 @@ class WorkerPool:
         return self._await(answers, assignment.task.id) or Suspects()
 
     def _await(self, answers: SimpleQueue[A], task: str) -> A | None:
-        """What the coordinator answers; None where the attempt is to end, and nobody will."""
+        """Wait for the coordinator's answer; None if the attempt is stopped before."""
         over = self.ends(self._busy[task]) if task in self._busy else self.cancelled
         while not over.is_set():
-            # In pieces: nobody can wait for a queue and for an event at once.
+            # In slices: it is not possible to wait for a queue and an event at once.
             with suppress(Empty):
                 return answers.get(timeout=_PATIENCE)
         return None
@@ -275,14 +275,14 @@ class WorkerPool:
         return not self._inbox.empty()
 
     def wait(self, seconds: float | None = None) -> Message | None:
-        """The next thing a worker has to say; None when nothing came in time."""
+        """Return the next message of a worker, or None after `seconds`."""
         message = self._get(seconds)
         if isinstance(message, Finished):
             self._free.append(self._busy.pop(message.task))
         return message
 
     def _get(self, seconds: float | None) -> Message | None:
-        """The next of the inbox, waiting for a moment at a time.
+        """Return the next message, polling in short intervals, or None.
 
         Python calls handlers between instructions of the main thread alone (its module signal): a
         signal that comes right before a wait begins would be heard when that ends.
@@ -296,7 +296,7 @@ class WorkerPool:
                 return None
 
     def interrupt(self) -> None:
-        """Called by a signal's handler, at any moment: wake the coordinator, who ends the run."""
+        """Wake the coordinator to end the run; may be called by a signal handler at any time."""
         self.interrupted = True
         self._inbox.put(Interrupted())
         if self.inline:  # the coordinator is busy with the command itself

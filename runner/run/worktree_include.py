@@ -1,4 +1,4 @@
-"""What a run copies beside the commit: ignored files that `.worktreeinclude` or settings name.
+"""Choose the ignored files that a run copies: `.worktreeinclude` and settings.
 
 Only the version of `.worktreeinclude` that is committed when the run starts counts, and the
 person's own setting `worktree_include`.
@@ -39,7 +39,7 @@ _LARGEST_RULES = 1 << 16
 
 
 def match_included(repository: Repository, settings: Settings) -> Matches | None:
-    """The ignored files that belong into scratch trees of this repository; None: no rule names any.
+    """Return the ignored files to copy into scratch trees; None if no rule selects any.
 
     Raises RunnerError where git cannot be asked.
     """
@@ -52,14 +52,14 @@ def match_included(repository: Repository, settings: Settings) -> Matches | None
 
 
 def read_patterns(repository: Repository, commit: str | None) -> bytes:
-    """The rules of the file that a commit has at the repository's top; none without one."""
+    """Return the rules of the include file in a commit; empty without one."""
     path = repository.prefix.inside(FILE_NAME)
     found = repository.blob(commit, path) if commit else None
     return (found or b"")[:_LARGEST_RULES]
 
 
 def _is_installed(top: Path, path: str) -> bool:
-    """Whether a file belongs to installed dependencies: commands see these anyway."""
+    """Return whether a file belongs to installed dependencies."""
     folders = path.split("/")[:-1]
     return MODULES in folders or any(
         name in IN_REPOSITORY and (top.joinpath(*folders[:end]) / "pyvenv.cfg").is_file()
@@ -68,7 +68,7 @@ def _is_installed(top: Path, path: str) -> bool:
 
 
 def match_in(root: Path, settings: Settings) -> Matches | None:
-    """The same for a project's folder."""
+    """Return the ignored files to copy for a project's folder; see `match_included`."""
     with Repository.open(root) as repository:
         return match_included(repository, settings)
 
@@ -76,7 +76,7 @@ def match_in(root: Path, settings: Settings) -> Matches | None:
 def copy_included(
     repository: Repository, matches: Matches | None, folder: Path
 ) -> IncludedFiles | None:
-    """The files as they are now; values of `.env` files are redacted from now on."""
+    """Read the matched files; values in `.env` files are redacted from now on."""
     if matches is None or not matches.groups:
         return None
     files = included_files.IncludedFiles.read(repository.folders.top, matches.paths, folder)
@@ -92,7 +92,7 @@ def hide_values(files: IncludedFiles) -> None:
 
 
 def record_included(files: IncludedFiles, run: str, state: Path) -> tuple[str, ...]:
-    """Keep a keyed digest of a run's files in the person's state folder; their names.
+    """Save a keyed digest of a run's files in the person's state folder, and return their names.
 
     Neither the key nor the digest is written anywhere else: they never leave this machine.
     """
@@ -104,7 +104,7 @@ def record_included(files: IncludedFiles, run: str, state: Path) -> tuple[str, .
 
 
 def find_digest(run: str, state: Path) -> str:
-    """The digest of the files that a run copied; empty where another machine has it."""
+    """Return the digest of the files that a run copied; empty if not on this machine."""
     return _load_digests(state).get(run, "")
 
 

@@ -1,1 +1,1 @@
-"""What looks like a credential: found before it is written, and taken out of what is shown."""
+"""Secrets: find them before a write, and redact them in output."""

@@ -1,4 +1,4 @@
-"""False positives that a person allowed: a tracked file that no task may write.
+"""Allowed false positives, in a tracked file that no task may write.
 
 An entry keeps a salted digest of the value, who allowed it, why, and until when. The value
 itself is nowhere, and equal values under two salts do not look alike.
@@ -25,7 +25,7 @@ else:
     tomllib = lazy_module("tomllib")
 
 FILE_NAME = "secrets-allowed.toml"
-"""At the root of the repository, under version control; a control file no task may write."""
+"""At the root of the repository, versioned; a control file that no task may write."""
 
 _HEAD = (
     "# Exceptions of the secret scan, approved by a person: runner pipeline secrets allow\n"
@@ -47,10 +47,10 @@ class Allowed:
     expires: date | None = None
 
     def holds(self, value: str, today: date) -> bool:
-        """Whether this entry allows `value` today."""
+        """Return whether this entry permits `value` today."""
         if self.expires is not None and today > self.expires:
             return False
-        # As bytes: it takes no text with letters beyond ASCII, which a clone may have written.
+        # As bytes: it rejects text with non-ASCII letters, which a clone may contain.
         return hmac.compare_digest(self.digest.encode(), _digest(value, self.salt).encode())
 
 
@@ -62,22 +62,22 @@ class AllowList:
     today: date = date.min
 
     def match(self, value: str) -> bool:
-        """Whether a person allowed `value` and the entry has not expired."""
+        """Return whether `value` is on the list and its entry has not expired."""
         return any(entry.holds(value, self.today) for entry in self.entries)
 
     def list_expired(self) -> tuple[Allowed, ...]:
-        """The entries whose day has passed."""
+        """Return the expired entries."""
         return tuple(e for e in self.entries if e.expires is not None and self.today > e.expires)
 
     def render(self) -> bytes:
-        """The file's bytes: what `read_allow_list` reads back as the same entries."""
+        """Return the allow list as TOML for `read_allow_list`."""
         return (_HEAD + "".join(_entry_text(entry) for entry in self.entries)).encode()
 
 
 def entry(
     value: str, *, reason: str, author: str, expires: date | None, salt: bytes | None = None
 ) -> Allowed:
-    """A new entry for `value`; raises RunnerError without a reason or an author.
+    """Create an entry for `value`. Raises RunnerError without a reason or an author.
 
     `salt` is for tests; without it 16 random bytes are drawn.
     """
@@ -92,7 +92,7 @@ def entry(
 
 
 def read_allow_list(content: bytes, today: date, where: str = FILE_NAME) -> AllowList:
-    """The allow-list in `content` (TOML); RunnerError names the entry that cannot be read."""
+    """Parse the TOML allow list in `content`. Raises RunnerError for an invalid entry."""
     try:
         table = parse_toml(content.decode("utf-8-sig"))
     except ValueError as error:
@@ -111,7 +111,7 @@ def _read(row: object, number: int, where: str) -> Allowed:
     expires = row.get("expires")
     if missing:
         raise _bad(number, f"{', '.join(missing)} must be a non-empty string", where)
-    # A datetime is a date to isinstance, and does not compare with one.
+    # isinstance counts a datetime as a date, but the two can't be compared.
     if expires is not None and (isinstance(expires, datetime) or not isinstance(expires, date)):
         raise _bad(number, "expires must be a date such as 2027-01-31", where)
     return Allowed(**{name: str(text) for name, text in texts.items()}, expires=expires)
@@ -126,7 +126,7 @@ def _digest(value: str, salt: str) -> str:
 
 
 def _entry_text(one: Allowed) -> str:
-    # A JSON text is a TOML basic string (TOML 1.0), once surrogate pairs and DEL are avoided.
+    # A JSON text without surrogate pairs and DEL is a TOML basic string (TOML 1.0).
     rows = [f"{name} = {json.dumps(_plain(text), ensure_ascii=False)}"
             for name, text in (("salt", one.salt), ("digest", one.digest),
                                ("reason", one.reason), ("author", one.author))]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where declared values stand in a text, in whatever form a program may have printed them.
+"""Find declared secret values in a text, in every form that a program may print.
 
 Plain and reversed; base64 at each alignment, both alphabets; hex, run together and in pairs; for
 URLs, as the libraries of several languages write them; as strings of JSON, once and in another one,
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
 _SHORTEST = 4
-"""Characters; a declared secret shorter than this would blot out ordinary text."""
+"""Minimum characters: a shorter declared secret would redact ordinary text."""
 _SHORTEST_HELD = 8
-"""Characters of a value that no file may hold."""
+"""Minimum characters of a value that no file may contain."""
 _WRITTEN_OUT = rb"(?:\\(?:u00|x)1[bB]|\\033|\\e|\xe2\x90\x9b)"
-"""The escape character as JSON, a shell and this program's own display write it."""
+"""The escape character as written by JSON, a shell and this program's own display."""
 _SEQUENCE = (
-    # ECMA-48: CSI; OSC and its like up to their end; the rest of two bytes. Then what has no width.
+    # ECMA-48: CSI; OSC and similar up to their end; the other two-byte ones. Then zero-width ones.
     rb"(?:\x1b\[|\xc2\x9b|" + _WRITTEN_OUT + rb"\[)[0-?]*[ -/]*[@-~]"
     rb"|\x1b[\]PX^_][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)"
     rb"|\x1b[ -/]*[0-~]"
@@ -39,28 +39,28 @@ _SEQUENCE = (
 )
 _OVERSTRUCK = rb"(?:[^\n\x80-\xff]|[\xc2-\xf4][\x80-\xbf]{1,3})\x08|" + _SEQUENCE
 _BREAK = rb"\r?\n|(?:\\r)?\\n|&#(?:10|13|x[aAdD]);"
-"""The end of a line; also as strings of code, JSON and XML write it."""
+"""End of a line; also as written in strings of code, JSON and XML."""
 _INDENTED = rb"(?:" + _BREAK + rb")[ \t]*"
 _ANY = _INDENTED + rb"|" + _SEQUENCE
 _SHORTEST_BEGUN = 4
-"""Bytes at the end of a text that may begin a value which goes on in the next line."""
+"""Minimum bytes at the end of a text that may start a value continued on the next line."""
 _HIDING = (
     rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r[^\n]|\r\z|\xc2[\xad\x9b]|\xe2\x80[\x8b-\x8f\xaa-\xae]"
     rb"|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf|\\u001|\\x1|\\033|\\e\[|\xe2\x90\x9b"
 )
-"""What every text has in which control sequences hide something; in the words of RE2."""
+"""Byte sequences of every text with hiding control sequences; in RE2 syntax."""
 _NEAR = 64
-"""Bytes of a text's end that are looked at before all of it is."""
+"""Bytes at a text's end that are checked before the whole text."""
 _WRITTEN_BREAK = rb"\\n|&#"
 _BLANKS = b" \t\r\n"
 _SHORTEST_DERIVED = 8
-"""Bytes of a form that says no more than a part of the value: fewer are in ordinary text."""
+"""Minimum bytes of a form of only a part of the value: shorter ones occur in ordinary text."""
 _REVERSED_FROM = 6
-"""Characters from which a value is looked for from its end."""
+"""Minimum characters of a value that is also searched reversed."""
 _BITS = 6
-"""Of a letter of base64."""
+"""Bits of a base64 letter."""
 _LEFT_IN_URLS = ("", "/", "!'()*", "*", ";,/?:@&=+$!*'()#", "$&+=:@", "-._!$&'()*+,;=:@/")
-"""What stays as it is: for Python, encodeURIComponent, Java, encodeURI, Go, a path of RFC 3986."""
+"""Unescaped characters: in Python, encodeURIComponent, Java, encodeURI, Go, RFC 3986 paths."""
 _SHORT = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ASCII = 128
 _MARKED = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
@@ -73,7 +73,7 @@ _MARKED_QUOTES: tuple[dict[int, str], ...] = (
     {ord('"'): "&quot;", ord("'"): "&apos;"},
     {ord('"'): "&#34;", ord("'"): "&#39;"},
 )
-"""As ElementTree, Python, JavaScript, PHP, lxml, Go and Jinja write them."""
+"""Quotes as escaped by ElementTree, Python, JavaScript, PHP, lxml, Go and Jinja."""
 _NEEDS_MARKUP = frozenset("&<>\"'")
 
 
@@ -82,23 +82,23 @@ class _Stripped(NamedTuple):
 
     text: bytes
     starts: list[int]
-    """Where each part begins now."""
+    """New start of each part."""
     origins: list[int]
-    """Where it began."""
+    """Original start of each part."""
 
     def origin(self, at: int) -> int:
-        """The place of a byte in the text as it was."""
+        """Return the original position of a byte."""
         part = bisect_right(self.starts, at) - 1
         return self.origins[part] + at - self.starts[part]
 
 
 def forms_of_values(known: Collection[str]) -> tuple[bytes, ...]:
-    """The forms in which declared values are looked for, of each line, too; the longest first."""
+    """Return the forms of declared values to search for, longest first."""
     return _all_forms(tuple(known)) if known else ()
 
 
 def places(text: bytes, forms: tuple[bytes, ...]) -> list[tuple[int, int]]:
-    """Where any of these forms begins and ends in a text, whatever is hidden in between."""
+    """Return start and end of these forms in a text, ignoring hidden characters."""
     found = list(_in(text, forms))
     for expression in _strippers(text, forms):
         if _automaton(forms).search(_compile(expression).sub(b"", text)) is None:
@@ -112,7 +112,7 @@ def places(text: bytes, forms: tuple[bytes, ...]) -> list[tuple[int, int]]:
 
 
 def find_begun(text: bytes, forms: tuple[bytes, ...]) -> int:
-    """Where a form begins of which a text that ends a line holds no more than the first part.
+    """Return where an incomplete form at the end of a text starts; the text's length if none does.
 
     The length of the text where there is none.
     """
@@ -144,7 +144,7 @@ def _ends_begun(text: bytes, forms: tuple[bytes, ...]) -> bool:
 def find_held(
     content: bytes, before: bytes, secrets: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, int]]:
-    """Names of secrets whose value a content holds and the one before did not, with the line.
+    """Yield names and lines of secrets that the content has and `before` had not.
 
     A short value may be an ordinary word, and says nothing here.
     """
@@ -167,14 +167,14 @@ def _in(text: bytes, forms: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=16)
 def _grams(forms: tuple[bytes, ...]) -> frozenset[bytes]:
-    """All that a begun form may end with: one look tells most texts from those that hold any."""
+    """Return all fragments with which an incomplete form can end, for a quick check."""
     size = _SHORTEST_BEGUN
     return frozenset(form[at : at + size] for form in forms for at in range(len(form) - size))
 
 
 @lru_cache(maxsize=16)
 def _automaton(forms: tuple[bytes, ...]) -> Any:
-    """All forms at once: it reads a text once, however many there are."""
+    """Compile all forms into one expression that reads a text once."""
     return _quick(b"|".join(map(re2.escape, forms)))
 
 
@@ -191,7 +191,7 @@ def _quick(expression: bytes) -> Any:  # RE2 ships no types
 
 
 def _strippers(text: bytes, forms: tuple[bytes, ...]) -> Iterator[bytes]:
-    """How to read a text again: without control sequences or ends of lines, and as it looks.
+    """Yield patterns to remove from a text before another search for hidden forms.
 
     Whether it has to be is decided by one automaton over the text without any of them and without
     blanks, in which each form is that is hidden in one of these ways.
@@ -251,7 +251,7 @@ def _all_forms(known: tuple[str, ...]) -> tuple[bytes, ...]:
 
 
 def list_forms(value: str) -> Iterable[bytes]:
-    """All forms of a value; some more than once."""
+    """Return all encoded forms of a value, possibly with duplicates."""
     plain = value.encode("utf-8", "surrogatepass")
     yield from _in_text(value)
     yield from _for_urls(plain)
@@ -272,7 +272,7 @@ def list_forms(value: str) -> Iterable[bytes]:
 
 
 def _in_text(value: str) -> Iterator[bytes]:
-    """As it is and escaped, each also in markup."""
+    """Yield a value unchanged and escaped, each also as markup."""
     for text in {value, *_in_json(value), *_in_literals(value)}:
         yield text.encode("utf-8", "surrogatepass")
         marked = [] if text.isascii() else [text]
@@ -284,7 +284,7 @@ def _in_text(value: str) -> Iterator[bytes]:
 
 
 def _in_json(value: str) -> Iterator[str]:
-    """As a string of JSON, plain ASCII or not; and as one inside of one or two others."""
+    """Yield the value as a JSON string, in plain ASCII or not, and nested in one or two others."""
     for ascii_alone in (True, False):
         once = json.dumps(value, ensure_ascii=ascii_alone)[1:-1]
         # JSON may write a slash as `\/` (RFC 8259, section 7), and PHP does.
@@ -293,7 +293,7 @@ def _in_json(value: str) -> Iterator[str]:
 
 
 def _in_literals(value: str) -> Iterator[str]:
-    """As Python, JavaScript, Go and git show a text; either quote may be escaped."""
+    """Yield the value as Python, JavaScript, Go and git print it, with either quote escaped."""
     for beyond_ascii in (str, _in_code_points, _in_bytes, _in_octal):
         text = "".join(_literal(letter, beyond_ascii) for letter in value)
         yield from (text, text.replace("'", "\\'"), text.replace('"', '\\"'))
@@ -325,14 +325,14 @@ def _in_octal(letter: str) -> str:
 def _for_urls(plain: bytes) -> Iterator[bytes]:
     for left in _LEFT_IN_URLS:
         text = quote(plain, safe=left)
-        # The digits of a percent-encoding may be of either case (RFC 3986, section 2.1).
+        # The digits of a percent-encoding may have either case (RFC 3986, section 2.1).
         for one in (text, re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), text)):
             yield one.encode()
             yield one.replace("%20", "+").encode()  # as forms have a blank
 
 
 def _in_digits(value: str, plain: bytes) -> Iterator[bytes]:
-    """Hex, run together and in pairs; and escaped for URLs, code and JSON to the last letter."""
+    """Yield the value in hexadecimal forms, and fully escaped for URLs, code and JSON."""
     units = value.encode("utf-16-be", "surrogatepass")
     for text in (plain.hex(), plain.hex(" "), plain.hex(":"), plain.hex("-")):
         yield from (text.encode(), text.upper().encode())
@@ -346,13 +346,13 @@ def _in_digits(value: str, plain: bytes) -> Iterator[bytes]:
 
 
 def _in_base64(plain: bytes) -> Iterator[bytes]:
-    """Alone, and as a part of something longer: only letters that the value decides alone."""
+    """Yield the base64 forms of a value: alone, and as a part of a longer text."""
     from base64 import b64encode
 
     yield b64encode(plain).rstrip(b"=")
     for before in range(3):
-        # Six bits a letter (RFC 4648, section 4): the ones at both ends that share bits with a
-        # neighbour look different each time.
+        # Six bits a letter (RFC 4648, section 4): letters at both ends share bits with neighbours
+        # and differ each time.
         first = -(-8 * before // _BITS)
         last = 8 * (before + len(plain)) // _BITS
         letters = b64encode(b"\0" * before + plain)[first:last]

@@ -1,4 +1,4 @@
-"""detect-secrets as the second opinion: its plug-ins alone, on marked lines, within a time limit.
+"""Run detect-secrets' plug-ins on marked lines as a second opinion, within a time limit.
 
 Its own way of scanning can be switched off by what it scans (a pragma, a path that contains
 `swagger`, one byte that is no UTF-8, a function call on the line), a baseline in the repository
@@ -54,11 +54,11 @@ class DetectorMark:
     start: int
     end: int
     plugins: tuple[str, ...] = ()
-    """Those of the family that have to look, without `Detector`; all where none is named."""
+    """Plug-ins of the family to run, without `Detector`; empty: all."""
 
 
-# Literals, expressions and the plug-ins that they stand for. A literal is looked for first, in
-# the lowered text, and before all of them one expression for everything named.
+# Literals, expressions and their plug-ins. A literal is searched first, in the lower-cased text,
+# after one expression for everything named.
 _ASSIGNED = (
     r"(?:key|pwd|pw|password|pass|token)[\"']?\]? *(?:=|:|:=|=>| +|::) *[\"']?[a-z0-9_\-]{24}"
 )
@@ -104,22 +104,22 @@ _KEYWORDS = (
 )
 _KEYWORD_LITERALS = (b"key", b"pass", b"pwd", b"secret", b"contrase")
 
-# What follows goes into the mark, so that a line full of keywords has few of them.
+# The rest of the line joins the match, so that a line full of keywords has few matches.
 _KEYWORD = rf"(?i){_KEYWORDS}[^\n]{{0,300}}"
 _ADDRESS = r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
 
-# The bounds of the two entropy plug-ins: more than 4.5 bits a character need at least 23
-# different ones, more than 3 bits at least 9.
+# Limits of the two entropy plug-ins: more than 4.5 bits per character require at least 23 different
+# ones, more than 3 bits at least 9.
 _BASE64 = r"\"[A-Za-z0-9+/\\_=-]{23,}\"|'[A-Za-z0-9+/\\_=-]{23,}'"
 _HEX = r"\"[0-9a-fA-F]{9,}\"|'[0-9a-fA-F]{9,}'"
 _BASE64_BITS = 4.5
 _HEX_BITS = 3.0
 _ROUNDING = 1e-9
-"""The plug-ins add up the same number in another order."""
+"""The plug-ins sum the same numbers in another order."""
 
 
 def marks(text: bytes) -> Iterator[DetectorMark]:
-    """The places of `text` that the second opinion has to read, family by family."""
+    """Yield the places of `text` that the second scanner has to read."""
     lowered = text.lower()
     if linear(_any_named()).search(text) is not None:
         for literals, expression, plugins in _NAMED_EXPRESSIONS:
@@ -167,23 +167,23 @@ _FAMILIES = {
 }
 _VERIFICATION = "detect_secrets.filters.common.is_ignored_due_to_verification_policies"
 
-# These two fit any word of the right length; the value has to look like chance as well.
+# These two match any word of the right length; the value must also look random.
 _SHAPELESS = frozenset({"ArtifactoryDetector", "IbmCloudIamDetector"})
 _LONGEST_LINE = 1000
-"""Bytes of a line the backtracking plug-ins are given whole; of a longer one, a part."""
+"""Bytes of a line that backtracking plug-ins get whole; of a longer one, a part."""
 _AROUND = 200
 _PREFIX = 8
 _SECONDS = 0.5
 _SECONDS_PER_MB = 0.2
-"""Of this thread's own processor time: a busy machine must not refuse an honest file."""
+"""This thread's processor time: a busy machine must not reject an honest file."""
 _MOST_LOOKED_AT = 500
 """Strings, addresses and keywords of one text that are judged; the rest is one warning."""
 _MOST_WEAK = 50
-"""Warnings a text is given; a lock file would have thousands, and nobody reads them."""
+"""Maximum warnings of a text; a lock file would have thousands that are never read."""
 _Part = tuple[Family, tuple[str, ...], int, int]
-"""A family, those of its plug-ins that are asked (none: all), and the bytes they read."""
+"""A family, its selected plug-ins (none: all), and the range of bytes they read."""
 _lock = Lock()
-"""detect-secrets keeps its settings in one global of the process."""
+"""detect-secrets keeps its settings in a global of the process."""
 
 
 class SecondOpinionError(Exception):
@@ -191,28 +191,28 @@ class SecondOpinionError(Exception):
 
 
 class Plugin(Protocol):
-    """What is used of a plug-in of detect-secrets."""
+    """The part of a detect-secrets plug-in that is used here."""
 
     secret_type: str
 
     def analyze_line(self, filename: str, line: str, line_number: int = 0) -> Iterable[Potential]:
-        """What the plug-in takes for secrets in one line."""
+        """Return the potential secrets in one line."""
         ...
 
 
 class Potential(Protocol):
-    """What is used of a secret that a plug-in found."""
+    """The part of a plug-in's secret that is used here."""
 
     secret_value: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """What one plug-in found, in bytes of the text."""
+    """A plug-in's find, with byte positions in the text."""
 
     family: Family
     kind: str
-    """The plug-in's own word, such as `Basic Auth Credentials`."""
+    """Name given by the plug-in, such as `Basic Auth Credentials`."""
     start: int
     value: str
 
@@ -234,7 +234,7 @@ _LOCK_FILES = frozenset(_LOCKS.split())
 
 
 def is_lock_file(path: str) -> bool:
-    """Whether a file is one in which a package manager keeps digests, which are no keys.
+    """Return whether a file is a package manager's lock file, whose digests are no keys.
 
     Such a file is read by named patterns alone, so its name hides no vendor's key.
     """
@@ -242,7 +242,7 @@ def is_lock_file(path: str) -> bool:
 
 
 def second_opinion(text: bytes, path: str) -> tuple[Suspicion, ...]:
-    """What detect-secrets' plug-ins find in `text` (UTF-8, other bytes allowed).
+    """Return what detect-secrets' plug-ins find in `text` (UTF-8, other bytes allowed).
 
     Raises SecondOpinionError when the plug-ins are not all there or time is up. Without a
     marked line nothing is imported.
@@ -289,18 +289,18 @@ def _suspicions(
 
 
 def _values(plugin: Plugin, path: str, line: str) -> list[str]:
-    """The border to foreign code: whatever a plug-in raises means that the scan failed."""
+    """Return a plug-in's findings in a line. Raises SecondOpinionError if the plug-in fails."""
     try:
         found = [one.secret_value or "" for one in plugin.analyze_line(path, line, 1)]
     except Exception as error:  # noqa: BLE001 - foreign code, see below
-        # A plug-in may raise anything at all over hostile text, and a scan that did not end
-        # must not look like a scan that found nothing.
+        # A plug-in may raise anything for hostile text, and an aborted scan must not look like one
+        # without findings.
         raise SecondOpinionError(f"{plugin.secret_type}: {type(error).__name__}") from None
     return [_whole_token(value, line) for value in found]
 
 
 def _counts(name: str, family: Family, value: str) -> bool:
-    """Whether a find is worth telling, judged by its value alone."""
+    """Return whether a find may be a secret, by its value."""
     if name == "BasicAuthDetector":
         return not is_no_password(value)
     if name in _SHAPELESS:
@@ -312,7 +312,7 @@ def _counts(name: str, family: Family, value: str) -> bool:
 
 
 def _is_other(name: str, line: str, value: str) -> bool:
-    """Whether what stands around a find says that it is something else.
+    """Return whether the context shows that a find is not a secret.
 
     An address whose host is reserved for documentation; an id of AWS within a longer word.
     """
@@ -325,7 +325,7 @@ def _is_other(name: str, line: str, value: str) -> bool:
 
 
 def _whole_token(value: str, line: str) -> str:
-    """`value`, or the token it begins: some plug-ins report no more than a key's prefix."""
+    """Return the token that `value` starts, since some plug-ins report only a key's prefix."""
     match = re.search(re.escape(value) + r"[\w.~+/=-]*", line) if len(value) < _PREFIX else None
     return match[0] if match else value
 
@@ -336,7 +336,7 @@ def _where(text: bytes, start: int, value: str) -> int:
 
 
 def _parts(text: bytes, marked: Iterable[DetectorMark]) -> Iterator[_Part]:
-    """For each mark what a plug-in has to read: its line, or a part of a long line; each once."""
+    """Yield for each mark the part that a plug-in reads: a line, or a piece of a long line."""
     done: set[_Part] = set()
     for mark in marked:
         part = (mark.family, mark.plugins, *_part(text, mark))
@@ -362,7 +362,7 @@ def _part(text: bytes, mark: DetectorMark) -> tuple[int, int]:
 
 @cache
 def _plugins() -> dict[Family, list[tuple[str, Plugin]]]:
-    """All 27 plug-ins, by family; SecondOpinionError when one is missing or verification is on."""
+    """Return all 27 plug-ins by family. Raises SecondOpinionError if any is missing."""
     try:
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
         from detect_secrets.settings import get_settings

@@ -1,4 +1,4 @@
-"""Whether a value looks like chance rather than like words, and whether it is a placeholder.
+"""Decide whether a value looks random, like words, or like a placeholder.
 
 No single measure tells a key from an identifier, so three are asked together: Shannon's entropy
 of the characters, whether letters and digits mix, and how long the pieces are that a person
@@ -24,17 +24,17 @@ _SHORTEST = 16
 _SHORTEST_PASSWORD = 3
 _HEX_SHORTEST = 20
 _LONGEST_REMAINDER = 16
-"""A real key is longer than this; what is left of a placeholder without its filling is not."""
+"""A real key is longer; a placeholder without its filling is not."""
 _PIECES = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+"
 _WORD_LENGTH = 3.2
-"""Mean length of the pieces of a value: random base62 has about 1.6, camel case 4 and more."""
+"""Mean length of a value's pieces: random base62 has about 1.6, camel case 4 and more."""
 _NAME_LENGTH = 4.0
-"""The same for identifiers behind a key's prefix, of which random letters stay far below."""
+"""The same for identifiers after a key's prefix; random letters stay far below."""
 _UNREAD_LENGTH = 2.4
-"""The same where no digit is among them: random letters of both cases have about 1.8."""
+"""The same without digits: random letters of both cases have about 1.8."""
 _FILLING = r"[xX]{4,}|[*#]{3,}|\.{3,}|0{8,}|[A-Fa-f]-[A-Fa-fZz]|0-9"
 _FILLED = r"[xX]{6,}|[*#]{3,}|\.{3,}|0{8,}"
-"""What of it is no part of a key by chance either: the rest is judged without it."""
+"""Filling that no random key contains: the rest is judged without it."""
 _MASKED = r"#{6,}|\*{6,}"
 _RESERVED = (
     r"@(?:[\w-]+\.)*(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|\w|foo|bar|host"
@@ -50,16 +50,16 @@ _DESCRIBED = (
 )
 _SHORTEST_RUN = 5
 _FEWEST_COUNTED = 3
-"""Letters of a run where nearly all of a value is runs: chance makes one in a thousand letters."""
+"""Minimum run length if a value is nearly all runs: random once in a thousand letters."""
 _MOST_FILLED = 3
-"""A value of which no more than one in this many characters is left is filled up."""
+"""A value is filling if at most one in this many characters remains."""
 _LONGEST_FILLED = 400
 """Characters: no placeholder is longer."""
 _INVITATION = (
     r"(?i)\b(?:my|your|put|insert|enter|example|sample|dummy|fake)(?=[-_ A-Z])|example|your[-_]?"
     r"|(?:put|insert|enter|goes|here)(?=[-_]|\b)|placeholder|redacted"
 )
-"""Words that tell a reader to put a value there."""
+"""Words that ask a reader to insert a value."""
 _PLACEHOLDER = (
     r"your|example|sample|dummy|fake|placeholder|change[-_]?(?:me|this|it)|redacted|insert"
     r"|replace|todo|secret|token|passw(?:or)?d|api|key|here|test|user|my|xxx+|none|null|some"
@@ -74,7 +74,7 @@ _HOLE = (
     r"|^\$[A-Za-z_]\w*|%[sdr]|^\{.*\}$|^<.*>$|^%.*%$"
     r"|\(\?(?:P<\w+>|[:=!i])|\[[^\]]{1,20}\](?:\{\d[\d,]*\}|[+*])"
 )
-"""What a template fills in: the value is judged by what stands beside it."""
+"""A template placeholder: the value is judged by the text around it."""
 _NO_PASSWORDS = """
     password passwd passw pass pwd pw secret token key user username name admin root guest test
     testing example changeme change_me change-me postgres mysql rabbitmq redis foo bar baz abc
@@ -90,9 +90,9 @@ _DEFAULT_PASSWORDS = """
     yourpassword your_password your-password dbpass dbpassword userpass p@ss
 """
 _DEFAULTS = frozenset(_DEFAULT_PASSWORDS.split())
-"""Passwords of a documentation or of a fresh installation: they open nothing worth keeping."""
+"""Passwords of documentation or default installations: they protect nothing."""
 _FEWEST_KINDS = 3
-"""Of small letters, capitals, digits and punctuation: chosen passwords have as many."""
+"""Of lower case, upper case, digits and punctuation: chosen passwords mix this many."""
 _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _SEQUENCE = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ" * 2 + "0123456789ABCDEF" * 2 + "0123456789" * 2
 _CONSTANT = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|\.{1,2}/.*|[a-z][a-z0-9+.-]*://.*"
@@ -100,22 +100,22 @@ _CODE = (
     r"[a-z_]\w*\(|^\w+=|\w\[|\]\.|->|::|\.\w+\.\w|^[a-z_]\w*\.[a-z_]\w*$|^[./~]|/.*/|&&|\|\||==|^\$|\{\d?\}"
     r"|^v?\d+[.-]\d|^[A-Z][a-z]+[A-Z]?[a-z]*\d?$"
 )
-"""What no password is: an expression, a path, a version."""
+"""Forms of non-passwords: an expression, a path, a version."""
 _NUMBERED = r"[A-Za-z]+[-_]?\d{1,2}"
-"""A name with a number, unless its letters change case as no name's do."""
+"""A name with a number, unless its letters change case unlike a name."""
 _TYPED = r"(?i)[a-z][!@#$%^&*?+=~][a-z0-9]|[a-z][!$*?]$|[a-z][!@$%^&]{2,}|\d[a-z]|[a-z]\d{3,}"
 _NO_TYPED = (
     r"(?i)pass|test|example|dummy|fake|sample|^[a-z]+[-_.][a-z0-9]|[/:;,|{}()\[\]<> ]"
     r"|^%|%$|^[@#&$!]"
 )
-"""What no password is that stands in quotes: words about passwords, names of parts, markup."""
+"""Quoted text that is no password: words about passwords, component names, markup."""
 _TURNS = r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])"
 _FEWEST_TURNS = 4
-"""Times a value goes from letters to digits or back; names do so once or twice."""
+"""Switches between letters and digits in a value; names have one or two."""
 
 
 def looks_random(value: str) -> bool:
-    """Whether `value` is long and disorderly enough to be a key, placeholders left out of it."""
+    """Return whether a value without placeholders is long and random enough to be a key."""
     if len(value) < _SHORTEST or _is_plain(value) or _compile(_VERSIONED).search(value):
         return False
     value = _compile(_HOLE).sub("", value)
@@ -129,7 +129,7 @@ def looks_random(value: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value of a named shape is filled up rather than real (`ghp_xxxx…`).
+    """Return whether a value is a placeholder (`ghp_xxxx…`).
 
     Filling is one letter again and again, a run that counts (`12345678`, `abcdefgh`), and the words
     that tell a reader what to put there. Content cannot use this to hide a key: what is left
@@ -143,7 +143,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def _is_filled(bare: str, size: int) -> bool:
-    """Whether next to nothing is left of a value without one letter repeated, or letters counted.
+    """Return whether a value consists almost only of repeated or ascending characters.
 
     Of groups that repeat only those of digits are filling: `AbCdAbCd` may be a test's key.
     """
@@ -155,7 +155,7 @@ def _is_filled(bare: str, size: int) -> bool:
 
 
 def _without_runs(value: str, shortest: int = _SHORTEST_RUN) -> str:
-    """The value without letters repeated and letters counted up, so many of them or more."""
+    """Return the value without runs of repeated or ascending characters of this length."""
     kept: list[str] = []
     start = 0
     while start < len(value):
@@ -169,7 +169,7 @@ def _without_runs(value: str, shortest: int = _SHORTEST_RUN) -> str:
 
 
 def _run(value: str, start: int, step: int) -> int:
-    """Where a run that begins at `start` ends: each next character `step` further, 0 after 9."""
+    """Return the end of a run from `start` on: each character follows by `step`, 0 after 9."""
     end = start + 1
     while end < len(value) and _follows(value[end - 1], value[end], step):
         end += 1
@@ -181,13 +181,13 @@ def _follows(before: str, after: str, step: int) -> bool:
 
 
 def is_reserved(text: bytes, end: int, value: str) -> bool:
-    """Whether the host behind a password that ends at `end` is one of documentations (RFC 2606)."""
+    """Return whether the host after a password is reserved for documentation (RFC 2606)."""
     host = _compile(_RESERVED).match(text[end : end + 120].decode("latin-1"))
     return host is not None and not (looks_random(value) or looks_chosen(value))
 
 
 def is_identifier(text: bytes, start: int, value: str) -> bool:
-    """Whether the name before `start` says that what it is given tells, and does not open.
+    """Return whether the name before `start` marks its value as an identifier, not a secret.
 
     A UUID under a name that ends in Id; a key's id or name, where a token is asked for, a page's
     own token, what is public.
@@ -199,7 +199,7 @@ def is_identifier(text: bytes, start: int, value: str) -> bool:
 
 
 def is_no_password(value: str) -> bool:
-    """Whether the password of an address is a documentation word or a template."""
+    """Return whether a password in an address is a documentation word or a template."""
     return (
         len(value) < _SHORTEST_PASSWORD
         or value.strip("[]").casefold() in _NO_PASSWORD
@@ -209,7 +209,7 @@ def is_no_password(value: str) -> bool:
 
 
 def is_default_password(value: str) -> bool:
-    """Whether a password whose place is certain is one that every installation begins with."""
+    """Return whether a password is a default, a placeholder or a template."""
     return (
         len(value) < _SHORTEST_PASSWORD
         or value.strip("[]*").casefold() in _DEFAULTS
@@ -221,7 +221,7 @@ def is_default_password(value: str) -> bool:
 
 
 def looks_chosen(value: str) -> bool:
-    """Whether a value is a password as people choose them: three kinds of characters, no words.
+    """Return whether a value looks like a chosen password: mixed characters, no words.
 
     An expression (`os.environ[…]`, `f(x)`), a path, a constant or a placeholder is none.
     """
@@ -240,7 +240,7 @@ def looks_chosen(value: str) -> bool:
 
 
 def looks_typed(value: str) -> bool:
-    """Whether a literal that is a password by its name is one, and no label, name or expression.
+    """Return whether a literal with a password's name is one, not a label or expression.
 
     Letters with digits or with punctuation among them that no name has.
     """
@@ -252,14 +252,14 @@ def looks_typed(value: str) -> bool:
 
 
 def _is_code(value: str) -> bool:
-    """Whether a value is an expression, a path, a version or a name with a number."""
+    """Return whether a value is an expression, path, version or numbered name."""
     if _compile(_CODE).search(value):
         return True
     return bool(_compile(_NUMBERED).fullmatch(value)) and _mean_piece(value) >= _UNREAD_LENGTH
 
 
 def is_encoded(value: str) -> bool:
-    """Whether `value` is base64 of bytes, or of a text that is no default and no template."""
+    """Return whether `value` is base64 of data that is neither a default nor a template."""
     plain = _decode(value)
     if plain is None or plain.startswith(b"-----BEGIN CERTIFICATE"):
         return False
@@ -268,15 +268,14 @@ def is_encoded(value: str) -> bool:
 
 def _decode(value: str) -> bytes | None:
     try:
-        # Strictly: else it passes over letters that are none of base64, and nearly any text would
-        # be some.
+        # Strictly: otherwise it skips letters outside base64, and nearly any text would be valid.
         return binascii.a2b_base64(value + "=" * (-len(value) % 4), strict_mode=True)
     except ValueError:  # no base64
         return None
 
 
 def is_login(value: str) -> bool:
-    """Whether `value` is base64 of `name:password`, where that is none of a documentation's."""
+    """Return whether `value` is base64 of `name:password`, except in known examples."""
     try:
         plain = (_decode(value) or b"").decode()
     except ValueError:  # no text
@@ -287,7 +286,7 @@ def is_login(value: str) -> bool:
 
 
 def is_noise(value: str) -> bool:
-    """Whether a value that only its entropy or its name made suspicious is plainly no secret.
+    """Return whether a suspicious value is clearly not a secret, by the value alone.
 
     Looks at the value alone, never at the line or the file's name, which content could choose.
     """
@@ -300,12 +299,12 @@ def is_noise(value: str) -> bool:
 
 
 def reads_as_words(value: str) -> bool:
-    """Whether the last part of a value is of pieces that a person would read as words."""
+    """Return whether the last part of a value consists of readable words."""
     return _mean_piece(value.rpartition("-")[2]) >= _NAME_LENGTH
 
 
 def shannon(value: str) -> float:
-    """Bits per character of `value` (Shannon 1948), 0 for an empty text."""
+    """Return the bits per character of `value` (Shannon 1948); 0 for an empty text."""
     if not value:
         return 0.0
     repeated = sum(n * math.log2(n) for n in Counter(value).values() if n > 1)
@@ -317,7 +316,7 @@ def _is_mixed(value: str) -> bool:
 
 
 def _is_plain(value: str) -> bool:
-    """Whether nothing can take it for chance: no letters, or letters of one case and no digits."""
+    """Return whether a value cannot be random: no letters, or one case and no digits."""
     lower, upper = value.lower(), value.upper()
     if lower == upper:
         return True
@@ -325,7 +324,7 @@ def _is_plain(value: str) -> bool:
 
 
 def _is_unread(value: str) -> bool:
-    """Whether letters alone, of both cases, are chance: nothing in them is as long as a word."""
+    """Return whether letters of both cases look random, because no part is long as a word."""
     return _mean_piece(value) < _UNREAD_LENGTH and shannon(value) >= _least_entropy(len(value))
 
 
@@ -335,7 +334,7 @@ def _mean_piece(value: str) -> float:
 
 
 def is_hexadecimal(value: str) -> bool:
-    """Whether a value is of hexadecimal digits and hyphens alone."""
+    """Return whether a value has only hexadecimal digits and hyphens."""
     return bool(_compile(r"[0-9a-fA-F-]+").fullmatch(value))
 
 
@@ -345,7 +344,7 @@ def _hexadecimal(value: str) -> bool:
 
 
 def _disorderly(value: str) -> bool:
-    """Entropy near what chance gives for this length, and no readable words."""
+    """Check for near-random entropy for this length and no readable words."""
     if _compile(_CONSTANT).fullmatch(value) or shannon(value) < _least_entropy(len(value)):
         return False
     return _mean_piece(value) < _WORD_LENGTH or len(_compile(_TURNS).findall(value)) >= max(
@@ -354,7 +353,7 @@ def _disorderly(value: str) -> bool:
 
 
 def _least_entropy(size: int) -> float:
-    """What 99 of 100 random base36 values of this length exceed, rounded down."""
+    """Return the entropy that 99% of random base36 values of this length exceed."""
     return min(3.9, 3.05 + 0.025 * (size - _SHORTEST))
 
 

@@ -1,4 +1,4 @@
-"""Find every secret of a text, in every reading of it, with places in bytes of the original.
+"""Find every secret in a text and in its decodings, with byte positions in the original.
 
 A key may be written so that no pattern matches it and every interpreter still puts it together:
 with zero-width characters, as UTF-16, with escapes, as adjacent literals, in base64. Each reading
@@ -32,16 +32,16 @@ _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _UTF32 = {b"\xff\xfe\0\0": "utf-32-le", b"\0\0\xfe\xff": "utf-32-be"}
 _WINDOW = 1 << 20
 _OVERLAP = 32 << 10
-"""Bytes; no secret that is found by its beginning is longer than this."""
+"""Bytes; no secret that is found by its start is longer."""
 
-# UTF-8 of the zero-width, bidi, variation and tag characters that a reader does not see.
+# UTF-8 of zero-width, bidi, variation and tag characters, which are invisible.
 _INVISIBLE = (
     rb"(?:\x00|\xc2\xad|\xcd\x8f|\xd8\x9c|\xe1\x85[\x9f\xa0]|\xe1\x9e[\xb4\xb5]|\xe1\xa0[\x8b-\x8f]"
     rb"|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xe2\xa0\x80|\xe3\x85\xa4"
     rb"|\xef\xb8[\x80-\x8f]|\xef\xbb\xbf|\xef\xbe\xa0|\xef\xbf[\xb0-\xbb]|\xf3\xa0[\x80-\xbf]{2})++"
 )
 
-# Every way begins with a plain letter, so that the search leaps from one such letter to the next.
+# All alternatives start with a plain letter, so that the search can skip to the next one.
 _ESCAPES = (
     rb"\\(?:x([0-9A-Fa-f]{2})|u\{?0{0,4}([0-9A-Fa-f]{2})\b\}?|u00([0-9A-Fa-f]{2})"
     rb"|U000000([0-9A-Fa-f]{2})|([0-7]{3})|([nrt/])(?=[A-Za-z0-9][\w.-]{7}))"
@@ -49,14 +49,14 @@ _ESCAPES = (
 )
 _OCTAL, _LETTER, _DECIMAL = 5, 6, 9
 
-# What may stand between two literals that the language joins: blanks, line ends, comments,
-# parentheses and braces, and one operator; or `name +=`; or the hole of a format. Possessive
-# throughout, so that a search takes linear time: nothing is ever tried twice.
+# Text between two literals that the language joins: blanks, line ends, comments, parentheses and
+# braces, and one operator; or `name +=`; or a format placeholder. Possessive throughout for linear
+# time: nothing is tried twice.
 _BLANK = rb"(?>[ \t\r\n\\(){}$]++|(?:#|//)[^\n\"'`]{0,200}+\n)*+"
 _OPERATOR = rb"(?>\+|\.format\(|\.\.?|&|~|<>|\|\||%|;?[ \t\r\n]*+[\w.$]{1,60}+[ \t]*+\+=)?+"
 _QUOTE = rb"[\"'`]"
 
-# Only between characters that a key may have: most quotes stand beside a blank or a bracket.
+# Only between characters a key may contain: most quotes are next to a blank or a bracket.
 _BESIDE = rb"(?<=[\w\-+/=.:}s][\"'`])"
 _BEFORE = _QUOTE + _BESIDE
 _AFTER = _QUOTE + rb"(?=[\w\-+/=.])"
@@ -66,7 +66,7 @@ _ADJACENT = (
 )
 _FILLED = rb"[\"'`](?:\.format\(|\s*+%\s*+\(?)\s*+[\"'`]"
 
-# One set of first letters for all ways, for the same reason as above.
+# One set of first letters for all alternatives, for the same reason as above.
 _JOINTS = (
     rb"[\"'`{%\\](?:" + _ADJACENT + rb"|(?<=\{)[0-9]?\}" + _FILLED + rb"|(?<=%)s" + _FILLED
     + rb"|(?<=\\)\r?\n[ \t]*+)"
@@ -79,11 +79,11 @@ _BASE64 = (
 )
 _READABLE = rb"[\t\n\r\x20-\x7e]{16,}"
 
-# MII, MIG and MIC are how a sequence of DER begins in base64 (X.690), b3Blb… is `openssh-k`, of the
-# format of OpenSSH itself.
+# MII, MIG and MIC start a DER sequence in base64 (X.690), b3Blb… is `openssh-k`, of OpenSSH's own
+# format.
 _KEYS = (b"PRIVATE KEY", b"MII", b"MIG", b"MIC", b"MHcCAQ", b"MHQCAQ", b"MIHcAg", b"b3BlbnNzaC1r")
 _NEIGHBOUR = 400
-"""Bytes of a neighbouring line that are read together with a changed one."""
+"""Bytes of an adjacent line that are scanned together with a changed one."""
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _BLANKS_AND_PADDING = b" \t\r\n="
 
@@ -105,12 +105,12 @@ class Secret:
 
 
 def utf8(content: bytes) -> bytes:
-    """`content` in the encoding that is searched: UTF-16 and UTF-32 by their marks, else as is.
+    """Return `content` as UTF-8 if it has a mark of UTF-16 or UTF-32; else unchanged.
 
     The patterns are ASCII, so bytes that are no UTF-8 need no decoding: they match nothing
     and hide nothing.
     """
-    # UTF-32 first: FF FE 00 00 begins with the mark of UTF-16.
+    # UTF-32 first: FF FE 00 00 starts with the byte order mark of UTF-16.
     for mark, encoding in (*_UTF32.items(), *_UTF16.items()):
         if content.startswith(mark):
             return content[len(mark) :].decode(encoding, "replace").encode("utf-8", "replace")
@@ -118,7 +118,7 @@ def utf8(content: bytes) -> bytes:
 
 
 def find(text: bytes, *, to_redact: bool = False) -> tuple[Secret, ...]:
-    """The secrets of `text`, in order, each place once, named by the first shape that fits.
+    """Return the secrets in `text` in order, each named by its first matching format.
 
     With `to_redact` without those that only a clone's own format takes for one. A long
     text is read in windows that overlap, so that memory stays bounded.
@@ -139,7 +139,7 @@ def _in_window(text: bytes, offset: int, *, to_redact: bool) -> Iterator[Secret]
 
 
 def _without_repeats(found: list[Secret]) -> tuple[Secret, ...]:
-    """One secret a place: where several overlap, the one found first."""
+    """Return the secrets without overlaps; the first one found wins."""
     kept: list[Secret] = []
     last = -1
     order = {id(secret): rank for rank, secret in enumerate(found)}
@@ -173,7 +173,7 @@ class RedactionSpan(NamedTuple):
 
 
 def blots(text: bytes, known: tuple[bytes, ...]) -> list[RedactionSpan]:
-    """What of `text` must not be shown, in order and without overlaps."""
+    """Return the spans of `text` to redact, in order and without overlaps."""
     found = [
         RedactionSpan(secret.start, secret.end, secret.shape.name)
         for secret in find(text, to_redact=True)
@@ -193,7 +193,7 @@ def blots(text: bytes, known: tuple[bytes, ...]) -> list[RedactionSpan]:
 
 
 def redact_spans(text: bytes, found: list[RedactionSpan], first: int, last: int) -> bytes:
-    """`text` from `first` to `last`, with `[REDACTED:name]` for every blot."""
+    """Return `text` from `first` to `last`, with each span as `[REDACTED:name]`."""
     shown: list[bytes] = []
     done = first
     for start, end, name in found:
@@ -205,7 +205,7 @@ def redact_spans(text: bytes, found: list[RedactionSpan], first: int, last: int)
 
 
 def _whole(text: bytes, blot: RedactionSpan) -> RedactionSpan:
-    """`blot`, widened so that it begins and ends between UTF-8 characters."""
+    """Widen a span to whole UTF-8 characters."""
     first, last = blot.start, blot.end
     while first > 0 and text[first] & _CONTINUES_MASK == _CONTINUES:
         first -= 1
@@ -225,14 +225,14 @@ class DecodedText:
     text: bytes
     parent: DecodedText | None = None
     starts: array[int] = field(default_factory=_positions)
-    """Where in `text` a piece begins, in order."""
+    """Start of each piece in `text`, in order."""
     origins: array[int] = field(default_factory=_positions)
-    """Where each piece began in the parent's text."""
+    """Start of each piece in the parent's text."""
     sizes: array[int] = field(default_factory=_positions)
-    """The length each piece had there; -1 for one that was taken over byte by byte."""
+    """Length of each piece there; -1 for a piece copied unchanged."""
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
-        """The bytes of the first text that `start` to `end` of this one stand for."""
+        """Return the range in the original text for `start` to `end` of this one."""
         if self.parent is None:
             return start, end
         first, _ = self._back(start)
@@ -240,7 +240,7 @@ class DecodedText:
         return self.parent.origin(first, last + size)
 
     def find_changed_lines(self) -> DecodedText:
-        """The lines of this reading that the parent does not have, each between its neighbours.
+        """Return the lines that differ from the parent, with neighbours; all for private keys.
 
         Whatever stands elsewhere was found in the parent already. A private key has more lines
         than that, so a text that may hold one is read whole.
@@ -267,7 +267,7 @@ class DecodedText:
 
 
 def views(content: bytes) -> Iterator[DecodedText]:
-    """The readings of `content`, the plain one first; of the others only what they change.
+    """Yield the decoded forms of `content`: the plain text first, then only changes.
 
     All take time linear in its length. Base64 comes last, decoded once from the reading in
     which everything else is already undone.
@@ -304,14 +304,14 @@ def _join(view: DecodedText) -> DecodedText | None:
 
 
 def _list_joined(view: DecodedText) -> DecodedText | None:
-    """With lists of literals joined too, where the text joins lists at all."""
+    """Return the text with lists of literals joined; None if the text joins no lists."""
     if not any(word in view.text for word in _JOINERS):
         return None
     return _replace_matches(view, _compile(_LISTED).finditer(view.text), _nothing)
 
 
 def _decode(view: DecodedText) -> DecodedText | None:
-    """What the base64 of `view` says, readable parts only, one to a line."""
+    """Decode the base64 parts of `view`: readable ones only, one per line."""
     decoded = _Draft(view)
     for match in linear(_BASE64).finditer(view.text):
         start, end = match.span()
@@ -321,13 +321,13 @@ def _decode(view: DecodedText) -> DecodedText | None:
 
 
 def _readable(encoded: bytes) -> Iterator[bytes]:
-    """Readable parts of `encoded`, at each of the four places its first group may begin."""
+    """Yield the readable parts of `encoded`, at each of four possible starts of the first group."""
     plain = encoded.translate(_URL_SAFE, _BLANKS_AND_PADDING)
     if plain.islower() or plain.isupper() or plain.isdigit():
         return  # words and numbers; the base64 of a key mixes them
     for skipped in range(4):
         groups, rest = divmod(len(plain) - skipped, 4)
-        # A last letter alone has six bits and is no byte: binascii raises an error for it.
+        # A single last letter has six bits, not a byte: binascii raises an error for it.
         whole = plain[skipped : skipped + groups * 4 + (rest if rest > 1 else 0)]
         yield from _compile(_READABLE).findall(
             binascii.a2b_base64(whole + b"=" * (-len(whole) % 4))
@@ -339,7 +339,7 @@ def _replace_matches(
     matches: Iterable[re.Match[bytes]],
     replacement: Callable[[re.Match[bytes]], bytes],
 ) -> DecodedText | None:
-    """`view` with every match replaced; None without one."""
+    """Return `view` with every match replaced; None if there is no match."""
     draft = _Draft(view)
     done = 0
     for match in matches:
@@ -372,13 +372,13 @@ class _Draft:
             self.length += len(piece)
 
     def view(self) -> DecodedText:
-        """The finished reading."""
+        """Return the decoded text."""
         text = b"".join(self.pieces)
         return DecodedText(text, self.parent, self.starts, self.origins, self.sizes)
 
 
 def _lines_around(text: bytes, position: int) -> tuple[int, int]:
-    """The line of a position with the one before and the one behind it."""
+    """Return the range of the line at a position and its two neighbours."""
     start = text.rfind(b"\n", 0, position)
     before = text.rfind(b"\n", max(0, start - _NEIGHBOUR), max(0, start))
     end = text.find(b"\n", position)
@@ -393,7 +393,7 @@ def _nothing(_match: re.Match[bytes]) -> bytes:
 
 
 def _meaning(match: re.Match[bytes]) -> bytes:
-    """The byte an escape stands for."""
+    """Return the byte of an escape sequence."""
     group = match.lastindex or 0
     digits = match[group]
     if group == _LETTER:

@@ -1,4 +1,4 @@
-"""The formats of credentials: those of `rules/*.toml`, and those that settings add.
+"""Load credential formats from `rules/*.toml` and from the settings.
 
 Read when the first text is searched, never before, and not by tomllib: its import and 230 formats
 cost each scan 12 ms, a reader of what the files are written in 2 ms. They are TOML all the same: a
@@ -33,41 +33,41 @@ class SecretShape:
     """
 
     name: str
-    """Short and stable: what stands in `[REDACTED:name]`."""
+    """Short and stable name, used in `[REDACTED:name]`."""
     title: str
-    """What a person calls it, with its article left out: `OpenAI API key`."""
+    """Display name without its article: `OpenAI API key`."""
     env: str
-    """The environment variable its documentation suggests."""
+    """Environment variable suggested by its documentation."""
     needles: tuple[str, ...]
     regex: str
     hint: str = ""
     """A short expression that every match contains, where a needle alone would be common in
     ordinary text; the needles themselves otherwise. All hints are searched for in one pass."""
     random: bool = False
-    """Only a value that looks random counts: the shape alone would fit ordinary text."""
+    """Only random-looking values count: the shape alone would match ordinary text."""
     login: bool = False
     """Only base64 of a name, a colon and a password counts (RFC 7617, section 2)."""
     encoded: bool = False
-    """Only base64 of something counts that is no default of an installation and no template."""
+    """Only base64 of content other than installation defaults and templates counts."""
     nested: bool = False
-    """A value that does not count is searched too, since a name may stand in it."""
+    """A value that does not count is searched too, since it may contain a name."""
     password: bool = False
-    """Only a value that mixes kinds of characters as chosen passwords do counts."""
+    """Only a value that mixes kinds of characters like chosen passwords counts."""
     typed: bool = False
-    """Only a value counts that mixes letters with digits or punctuation, and is no name."""
+    """Only values that mix letters with digits or punctuation and are no names count."""
     chosen: bool = False
-    """Any value counts that is no template and no word of a documentation."""
+    """Any value except templates and words of documentation counts."""
     unlike_digest: bool = False
-    """A value of hexadecimal digits alone does not count: digests, ids and colours are such."""
+    """Values of only hexadecimal digits don't count: digests, IDs and colours are such."""
     unlike_words: bool = False
-    """A value that reads as words does not count: a prefix of three letters begins names, too."""
+    """Word-like values don't count: a three-letter prefix also starts names."""
     reserved: bool = False
     """It does not count where a host follows that is reserved for documentation (RFC 2606), unless
     the value looks random."""
     named: bool = True
-    """False where the shape leans on what stands before it, so that it has no hint."""
+    """False if the shape depends on the text before it and so has no hint."""
     ignore_case: bool = False
-    """Needles are written in lower case and looked for in the lowered text."""
+    """Needles are in lower case and searched in the lower-cased text."""
     redacts: bool = True
     """False for a format of a repository's settings: it refuses, but a clone must not choose what a
     person is shown, least of all the commands that it asks to be trusted with. And where only other
@@ -78,10 +78,10 @@ FILES = (
     "models", "cloud", "forge", "business", "platforms", "trade", "services", "general",
     "assigned", "passwords",
 )  # fmt: skip
-"""Ordered: where two formats fit one place, the earlier one names it."""
+"""Ordered: if two formats match the same text, the earlier one names it."""
 _FOLDER = Path(__file__).with_name("rules")
 _PART = r"<<([a-z_]+)>>"
-"""Where a named part of the same file stands in an expression."""
+"""Reference to a named part of the same file in an expression."""
 
 _TEXT = r"""'[^'\n]*'|"(?:[^"\\\n]|\\.)*\""""
 _LINE = (
@@ -95,17 +95,17 @@ _added: tuple[SecretShape, ...] = ()
 
 
 def all_shapes() -> tuple[SecretShape, ...]:
-    """Every format that holds in this process: the built-in ones first."""
+    """Return all secret formats of this process, built-in ones first."""
     return _joined(_added)
 
 
 def redacting_shapes() -> tuple[SecretShape, ...]:
-    """Those that may hide what a person reads."""
+    """Return the secret formats that redact output."""
     return _redacting(_added)
 
 
 def add_shapes(shapes: Iterable[SecretShape]) -> None:
-    """Let formats of settings hold, too; nothing is ever taken away."""
+    """Add secret formats of the settings; formats are never removed."""
     global _added  # noqa: PLW0603 - whatever leaves the process is redacted, whoever calls
     with _lock:
         _added = (*_added, *(shape for shape in dict.fromkeys(shapes) if shape not in _added))
@@ -113,12 +113,12 @@ def add_shapes(shapes: Iterable[SecretShape]) -> None:
 
 @cache
 def builtin_shapes() -> tuple[SecretShape, ...]:
-    """The formats that come with the runner, in their order."""
+    """Return the built-in formats in order."""
     return tuple(shape for name in FILES for shape in _read(_FOLDER / f"{name}.toml"))
 
 
 def shape_of(table: Mapping[str, Any]) -> SecretShape:
-    """A format as a table says it: a name and an expression, and whatever else `SecretShape` has.
+    """Create a secret format from a table with at least a name and an expression.
 
     Where it names no literal that every match has, the expression itself is looked for.
     """
@@ -156,7 +156,7 @@ def _read(path: Path) -> Iterator[SecretShape]:
 
 
 def read_tables(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The tables of a file of rules: one key a line; texts, lists of texts, `true` and `false`."""
+    """Yield the tables of a rules file: strings, lists of strings and booleans."""
     found: list[tuple[str, dict[str, Any]]] = []
     for header, key, value in re.findall(_LINE, text, re.MULTILINE):
         if header:
@@ -176,8 +176,8 @@ def _value(written: str) -> str | bool | list[str]:
 
 def _text(written: str) -> str:
     if written[0] == '"':
-        # A basic string of TOML takes the same escapes as one of JSON, but for \UXXXXXXXX, which no
-        # rule of ours has (toml.io/en/v1.0.0#string, RFC 8259 section 7).
+        # A TOML basic string has the same escapes as a JSON one, except \UXXXXXXXX, which our rules
+        # don't use (toml.io/en/v1.0.0#string, RFC 8259 section 7).
         return str(json.loads(written))
     return written[3:-3] if written.startswith("'''") else written[1:-1]
 

@@ -1,4 +1,4 @@
-"""All named patterns, and the search for them: literals first, then RE2 in linear time."""
+"""Search all credential patterns: literals first, then RE2 in linear time."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from runner.secrets.load_rules import SecretShape
 
 _MEMORY = 64 << 20
-"""Bytes RE2 may use for one automaton; beyond it, it goes on more slowly but still linearly."""
+"""Bytes for one RE2 automaton; above that it is slower but still linear."""
 
 
 _SHORT = 256
-"""Bytes of a text of which it is quicker to ask which shapes begin by what stands in it."""
+"""Bytes of a text below which shapes are selected faster by their first letters."""
 _WORTH_GATES = 256 << 10
-"""Bytes: compiling all gates takes as long as looking through so many for each shape's literals."""
+"""Bytes: compiling all gates takes as long as searching this many for each shape's literals."""
 
 
 class _Row(NamedTuple):
@@ -56,11 +56,11 @@ class _Prepared:
     shapes: tuple[SecretShape, ...]
     rows: tuple[_Row, ...]
     read: int = 0
-    """Bytes that were looked through without gates."""
+    """Bytes searched without gates."""
     gates: tuple[tuple[str, Regex], ...] | None = None
-    """Compiled once much was looked through."""
+    """Compiled once enough bytes were searched."""
     by_begin: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
-    """By the first two bytes of a literal the rows that have such; by fewer where it has fewer."""
+    """Rows by the first two bytes of their literal; fewer if the literal is shorter."""
 
 
 _prepared: dict[int, _Prepared] = {}
@@ -69,25 +69,25 @@ _prepared: dict[int, _Prepared] = {}
 
 
 class RegexMatch(Protocol):
-    """What is used of a match."""
+    """The part of a match that is used here."""
 
     def span(self, group: int = 0) -> tuple[int, int]:
-        """Where the group stands."""
+        """Return start and end of the group."""
         ...
 
 
 class Regex(Protocol):
-    """What is used of a compiled expression."""
+    """The part of a compiled expression that is used here."""
 
     groups: int
-    """How many groups it has: none, or the one called `value`."""
+    """Number of groups: none, or the one named `value`."""
 
     def finditer(self, text: bytes) -> Iterator[RegexMatch]:
-        """All matches that do not overlap, from the left."""
+        """Yield all matches from the left without overlaps."""
         ...
 
     def search(self, text: bytes, pos: int = 0) -> RegexMatch | None:
-        """The first match from a position on."""
+        """Return the first match from a position on."""
         ...
 
 
@@ -102,9 +102,9 @@ class ShapeMatch:
 
 @cache
 def linear(expression: str) -> Regex:
-    """`expression` compiled by RE2 for bytes; costs the import of `re2` the first time."""
+    """Compile `expression` with RE2 for bytes; imports `re2` at the first call."""
     options = re2.Options()
-    # One byte is one letter: places are bytes of the text, and what is no UTF-8 cannot end a
+    # One byte is one letter: positions are bytes of the text, and non-UTF-8 bytes cannot end a
     # search.
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = _MEMORY
@@ -113,7 +113,7 @@ def linear(expression: str) -> Regex:
 
 
 def places(text: bytes, *, to_redact: bool = False) -> Iterator[ShapeMatch]:
-    """Where the shapes stand in `text`, shape by shape; they may overlap.
+    """Yield the matches of each shape in `text`; they may overlap.
 
     With `to_redact` only of those that may hide what a person reads.
     """
@@ -130,16 +130,16 @@ def places(text: bytes, *, to_redact: bool = False) -> Iterator[ShapeMatch]:
 
 
 def _find_near(known: _Prepared, text: bytes, lowered: bytes) -> list[_Row]:
-    """The rows of which a literal may stand in a short text, by how it begins; in their order."""
+    """Return the rows whose literals may occur in a short text, in order."""
     pairs = {each[at : at + 2] for each in (text, lowered) for at in range(len(text))}
-    # A shape of a clone may name no literal: then it is looked for in every text.
+    # A clone's shape may contain no literal: then it is searched in every text.
     begins = pairs.union((each[:1] for each in pairs), (b"",)) & known.by_begin.keys()
     numbers = {number for begin in begins for number in known.by_begin[begin]}
     return [known.rows[number] for number in sorted(numbers)]
 
 
 def _find_open(known: _Prepared, text: bytes) -> Iterable[_Row]:
-    """The rows whose gate finds something; all of them where gates are not worth it yet."""
+    """Return the rows whose gate matches the text; all rows before gates are compiled."""
     gates = _find_gates(known, len(text))
     if gates is None:
         return known.rows
@@ -176,14 +176,14 @@ def _values(shape: SecretShape, text: bytes) -> Iterator[tuple[int, int]]:
     regex = linear(_open_boundary(shape.regex))
     for match in regex.finditer(text):
         start, end = match.span(regex.groups)
-        # Without it another alternative of the expression matched: all of it is the secret.
+        # Without it another alternative matched: the whole match is the secret.
         start, end = (start, end) if start >= 0 else match.span()
-        # The underscore belongs to the name before: `_open_boundary` lets it in as a boundary.
+        # The underscore belongs to the name before: `_open_boundary` accepts it as a boundary.
         yield start + text.startswith(b"_", start), end
 
 
 def _find_nested(shape: SecretShape, text: bytes) -> Iterator[tuple[int, int]]:
-    """The values, and those that begin within one: `token = env("TOKEN_OF_X", "…")` has two.
+    """Yield the ranges of values, including those that start within another one.
 
     Linear as long as no value may hold what ends it.
     """
@@ -197,12 +197,12 @@ def _find_nested(shape: SecretShape, text: bytes) -> Iterator[tuple[int, int]]:
 
 @cache
 def _open_boundary(expression: str) -> str:
-    """The same where it begins at a word: `_` is a letter of one, yet a key stands behind it."""
+    """Return an expression that also matches after `_` where it requires a word boundary."""
     return re.sub(r"(\A|\|)\\b", r"\1(?:\\b|_)", expression)
 
 
 def _is_hinted(shape: SecretShape) -> bool:
-    """Whether its hint tells; hints are looked for as they are written, capitals and all."""
+    """Return whether a format is found by its hint, which is case sensitive."""
     return shape.named and "(?i" not in shape.regex
 
 
@@ -213,7 +213,7 @@ def _gate_of(shape: SecretShape) -> str:
 
 
 def _find_gates(known: _Prepared, more: int) -> tuple[tuple[str, Regex], ...] | None:
-    """The gates, where so much was looked through that they are worth being compiled.
+    """Return the gates, compiled once enough text was read; None before.
 
     A gate is only a quicker no: without it the literals of each shape are looked for.
     """
@@ -225,7 +225,7 @@ def _find_gates(known: _Prepared, more: int) -> tuple[tuple[str, Regex], ...] | 
 
 
 def _gates(shapes: tuple[SecretShape, ...]) -> dict[str, str]:
-    """One expression for each group of shapes; in most texts none of them finds anything.
+    """Return one expression per group of formats, as a quick test that rarely matches.
 
     For named shapes it is made of their hints, for all others of the expressions themselves: RE2
     reads a text once for twenty of them as fast as for one.
@@ -235,7 +235,7 @@ def _gates(shapes: tuple[SecretShape, ...]) -> dict[str, str]:
         expression = shape.regex
         if _is_hinted(shape):
             expression = shape.hint or "|".join(re.escape(needle) for needle in shape.needles)
-        # One expression may hold a group's name only once.
+        # An expression may define a group name only once.
         bare = expression.replace("(?P<value>", "(?:").replace("(?i)", "")
         parts.setdefault(_gate_of(shape), []).append(f"(?:{_open_boundary(bare)})")
     return {
@@ -245,7 +245,7 @@ def _gates(shapes: tuple[SecretShape, ...]) -> dict[str, str]:
 
 
 def _counts(shape: SecretShape, value: str) -> bool:
-    """Whether what fits the shape may be real."""
+    """Return whether a match of a format may be a real secret."""
     if shape.random and not looks_random(value):
         return False
     if shape.unlike_digest and is_hexadecimal(value):

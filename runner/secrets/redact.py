@@ -1,4 +1,4 @@
-"""Secrets taken out of whatever leaves: whole tokens become `[REDACTED:openai]`.
+"""Redact secrets in output: whole tokens become `[REDACTED:openai]`.
 
 A stream is redacted line by line. What came before stays as context, and an unfinished line is
 held back, so that a key cut in two by a read is seen whole; a key of many lines (PEM) is
@@ -25,27 +25,27 @@ else:
     load_rules = lazy_module("runner.secrets.load_rules")
 
 _CONTEXT = 1 << 10
-"""Bytes already given out that the next search still sees."""
+"""Bytes already returned that the next search still sees."""
 _HELD = 64 << 10
-"""Bytes of an unfinished line that are held back before a part of it is given out."""
+"""Bytes of an unfinished line that are held back before a part of it is returned."""
 _TAIL = 8 << 10
-"""Bytes of such a part that stay: no secret needs more to be recognised."""
+"""Bytes of such a part that are kept: recognising a secret never needs more."""
 _LONGEST_KEY = 64 << 10
-"""Bytes that are swallowed after the first line of a private key, at most."""
+"""Maximum bytes dropped after the first line of a private key."""
 _MARK = b"[REDACTED:private-key]\n"
 _KEY_BEGIN = rb"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
 
-# Possessive throughout (`*+`, Python 3.11): a long line that is none of a key is read once, and not
-# once for each way to part it.
+# Possessive throughout (`*+`, Python 3.11): a long line outside of any key is read once, not once
+# for each way to split it.
 _KEY_LINE = (
     rb"(?:\\[nr]|[\s\"'+,;>|#*.()])*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n]*+"
     rb"|(?:[A-Za-z0-9+/=]++(?:\\[nr])*+)*+(-----END [^\n]*+)?)(?:\\[nr]?|[\s\"'+,;)])*+\Z"
 )
 
-# The last line of a key that text follows: all of it up to what closes the literal or element.
+# Last line of a key before text: everything up to the end of the literal or element.
 _KEY_LAST = rb"(?:\\[nr]|[\s\"'+,;>|#*.()])*+[A-Za-z0-9+/]{4,}+={0,2}(?=[\"'`<\\])"
 _REMEMBERED = 1 << 10
-"""Letters of a text whose redaction is remembered."""
+"""Maximum characters of a text whose redaction is cached."""
 _TOKEN = rb"[A-Za-z0-9+/=_.~-]*+"
 _GAP = b" \t\r\n\"'+,;\\)"
 _held: tuple[EnvValue, ...] = ()
@@ -56,11 +56,11 @@ _ASSIGNMENT = regex(
 )
 _IS_SECRET_NAME = regex(r"(?i).*(?:key|secret|token|pass|pwd|credential|auth|dsn).*")
 _SHORTEST = 4
-"""Characters of the value of a secret, as of declared ones."""
+"""Minimum characters of a secret's value, as for declared ones."""
 _SHORTEST_OTHER = 8
-"""Characters of any other value: a shorter one would hide ordinary words."""
+"""Minimum characters of any other value: a shorter one would hide ordinary words."""
 _IS_ORDINARY = regex(r"[A-Za-z]+|[0-9.:]+|https?://localhost[:\d]*/?")
-"""`development`, `127.0.0.1:8000`: hidden, they would make output unreadable."""
+"""`development`, `127.0.0.1:8000`: hiding them would make output unreadable."""
 
 
 def hold_values(values: Iterable[EnvValue]) -> None:
@@ -70,7 +70,7 @@ def hold_values(values: Iterable[EnvValue]) -> None:
 
 
 def list_held_secrets() -> tuple[tuple[str, str], ...]:
-    """Those of them that no proposed file may hold, with the variables they are read from."""
+    """Return names and values of the secrets that no proposed file may contain."""
     return tuple((one.name, one.value) for one in _held if one.is_secret)
 
 
@@ -79,7 +79,7 @@ def _forms(known: Collection[str]) -> tuple[bytes, ...]:
 
 
 def redact(text: str, known: Collection[str] = ()) -> str:
-    """`text` without secrets: named shapes, and the literal values in `known`.
+    """Redact `text`: named secret formats, and the literal values in `known`.
 
     Linear in the length. A `known` value shorter than four characters is left alone.
     """
@@ -89,7 +89,7 @@ def redact(text: str, known: Collection[str] = ()) -> str:
 
 
 def redact_head(text: str, most: int, known: Collection[str] = ()) -> str:
-    """The first `most` letters without secrets: one that goes on behind them is found whole.
+    """Return the first `most` characters, redacted with regard to the text after them.
 
     What is cut first and redacted then shows half a secret, which fits no shape.
     """
@@ -97,7 +97,7 @@ def redact_head(text: str, most: int, known: Collection[str] = ()) -> str:
 
 
 def redact_tail(text: str, most: int, known: Collection[str] = ()) -> str:
-    """The last `most` letters without secrets: one that began before them is found whole."""
+    """Return the last `most` characters, redacted with regard to the text before them."""
     near = text[-(most + _LONGEST_KEY) :]
     return _redact_part(near, max(0, len(near) - most), len(near), known)
 
@@ -111,13 +111,12 @@ def _redact_part(text: str, first: int, last: int, known: Collection[str]) -> st
 
 @lru_cache(maxsize=4096)
 def _redact_again(text: str, shapes: int) -> str:  # noqa: ARG001 - shapes are added, never taken away
-    """The same for a short text, such as a command: each goes several ways out in every run."""
+    """Redact a short text, with a cache because commands are redacted repeatedly."""
     return _redact(text, ())
 
 
 def _redact(text: str, known: Collection[str]) -> str:
-    # File names that are no UTF-8 come with lone surrogates (PEP 383), which a strict encoder
-    # refuses.
+    # Non-UTF-8 file names contain lone surrogates (PEP 383), which a strict encoder rejects.
     content = text.encode("utf-8", "surrogatepass")
     found = find.blots(content, _forms(known))
     if not found:
@@ -136,10 +135,10 @@ class StreamRedactor:
         self._clear()
 
     def feed(self, chunk: bytes) -> bytes:
-        """What of the stream may be shown now that `chunk` has come too."""
+        """Return the redacted part of the stream that is complete after `chunk`."""
         self._pieces.append(chunk)
         self._held += len(chunk)
-        # A carriage return ends a line as well: a progress bar sends nothing else for minutes.
+        # A carriage return also ends a line: a progress bar may send nothing else for minutes.
         if b"\n" not in chunk and b"\r" not in chunk and self._held <= _HELD:
             return b""
         pending = b"".join(self._pieces)
@@ -149,7 +148,7 @@ class StreamRedactor:
         return self._give(pending, end)
 
     def finish(self) -> bytes:
-        """The rest of the stream; afterwards the redactor is as new."""
+        """Return the rest of the stream and reset the redactor."""
         pending = b"".join(self._pieces)
         self._ends = True
         given = self._give(pending, len(pending))
@@ -162,17 +161,16 @@ class StreamRedactor:
         self._pieces: list[bytes] = []
         self._held = 0
         self._in_token = False
-        """A secret reached the end of what was known when it was shown: its rest is dropped."""
+        """Whether a shown secret reached the end of the known text: its rest is dropped."""
         self._key_left = 0
-        """Bytes of an open private key that may still be swallowed."""
+        """Bytes of an open private key that may still be dropped."""
         self._owed = b""
-        """What stands for a key of which nothing but its first line was shown so far."""
+        """Replacement for a key of which only the first line was shown so far."""
 
     def _give(self, pending: bytes, end: int) -> bytes:
-        """Give out `pending` up to `end` and keep the rest, less what belongs to a secret."""
+        """Return `pending` up to `end` redacted, and keep the rest without parts of a secret."""
         swallowed, mark = self._swallow(pending, end)
-        # What was shown already is searched along: the name may stand in the last piece, its value
-        # here.
+        # Include already shown text: the name may be in the previous piece, its value here.
         text = self._context + pending[swallowed:]
         first, cut = len(self._context), len(self._context) + end - swallowed
         found = find.blots(text, self._known)
@@ -184,7 +182,7 @@ class StreamRedactor:
         return mark + find.redact_spans(text, found, first, cut)
 
     def _before_begun(self, text: bytes, first: int, cut: int) -> int:
-        """The cut, moved before a declared value that may go on in the next line.
+        """Return the cut, moved before a declared value that may continue later.
 
         At the end of the stream nothing more can come, and nothing is held back.
         """
@@ -195,14 +193,14 @@ class StreamRedactor:
         return max(first, start) if len(text) - start <= _TAIL else cut
 
     def _keep(self, text: bytes, found: list[RedactionSpan], cut: int) -> None:
-        """Keep what lies behind the cut; the rest of a secret that crosses it is dropped."""
+        """Keep the text after the cut; the rest of a secret that crosses it is dropped."""
         rest = next((blot.end for blot in found if blot.start < cut < blot.end), cut)
         if rest > cut:
             self._in_token = rest == len(text)
         self._pieces, self._held = [text[rest:]], len(text) - rest
 
     def _watch_for_key(self, text: bytes, found: list[RedactionSpan], cut: int) -> None:
-        """Notice a private key that has begun before the cut and not ended."""
+        """Detect a private key that starts before the cut and is not complete."""
         for start, end, name in found:
             if name == "private-key" and start < cut and not text[end:cut].strip(_GAP):
                 self._key_left = 0 if b"-----END" in text[start:end] else _LONGEST_KEY
@@ -211,7 +209,7 @@ class StreamRedactor:
             self._key_left, self._owed = _LONGEST_KEY, _MARK
 
     def _swallow(self, pending: bytes, end: int) -> tuple[int, bytes]:
-        """How many first bytes belong to a secret that was shown already, and what is owed."""
+        """Return how many leading bytes belong to a redacted secret, and its mark."""
         done = self._rest_of_token(pending, end) if self._in_token else 0
         mark = b""
         while self._key_left > 0 and done < end:
@@ -241,7 +239,7 @@ class StreamRedactor:
 
 
 def _before_unfinished(text: bytes, found: list[RedactionSpan], first: int, cut: int) -> int:
-    """The cut, moved before a secret of more than one literal that may go on behind the text.
+    """Return the cut, moved before a multi-part secret that may continue after the text.
 
     Its first part has to be there when its last one is read.
     """
@@ -252,7 +250,7 @@ def _before_unfinished(text: bytes, found: list[RedactionSpan], first: int, cut:
 
 
 def _ends_in_header(text: bytes, cut: int) -> bool:
-    """Whether nothing but lines of a key follow the last `BEGIN … PRIVATE KEY` before `cut`."""
+    """Return whether a private key begins before `cut` with only key lines since."""
     begin = text.rfind(b"-----BEGIN ", max(0, cut - _LONGEST_KEY), cut)
     header = _compile(_KEY_BEGIN).match(text, begin, cut) if begin >= 0 else None
     if header is None:
@@ -275,16 +273,16 @@ class EnvValue(NamedTuple):
     name: str
     value: str
     is_secret: bool
-    """Whether its name says that it is a secret: no proposed file may hold it."""
+    """Whether its name marks it as a secret: no proposed file may contain it."""
 
 
 def is_env_file(path: str) -> bool:
-    """Whether a file holds variables with secrets, by its name."""
+    """Return whether a file name is that of an `.env` file."""
     return _IS_ENV_FILE.fullmatch(path) is not None
 
 
 def read_env_values(content: str) -> Iterator[EnvValue]:
-    """The values of an `.env` file that are worth hiding, each with its variable."""
+    """Yield the secret values of an `.env` file with their variables."""
     for found in _ASSIGNMENT.finditer(content):
         bare = (found["bare"] or "").partition(" #")[0]
         value = (found["double"] or found["single"] or bare).strip()

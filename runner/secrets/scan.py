@@ -1,4 +1,4 @@
-"""The secret scan: a content, a name or a message becomes findings, never showing a value.
+"""Scan a content, a file name or a message for secrets; findings never show a value.
 
 Named shapes, detect-secrets' named plug-ins, and entropy assigned to a secret-looking name
 refuse; its keyword and entropy plug-ins alone warn, because one find in two of theirs is an
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 CHECK = "secret-scan"
 _MOST = 100
-"""Findings listed of one text; more would not help anybody to repair it."""
+"""Maximum listed findings of one text; more would not help to repair it."""
 
-# Of languages that are not read here.
+# For languages without a parser here.
 _READ_IT = {
     ".rb": 'ENV["{}"]',
     ".java": 'System.getenv("{}")', ".kt": 'System.getenv("{}")', ".php": 'getenv("{}")',
@@ -60,7 +60,7 @@ class Hit:
 def scan_content(
     content: bytes, path: str, *, allowed: AllowList | None = None, before: bytes | None = None
 ) -> tuple[Finding, ...]:
-    """What of `content`, or of its own `path`, looks like a secret; empty when nothing does.
+    """Return findings for likely secrets in `content` or its `path`; empty if there are none.
 
     What stood in the file `before` as often is a warning at most: the change did not bring
     it, and the history has it. A scan that could not be done is a finding that refuses. Takes time
@@ -73,12 +73,12 @@ def scan_content(
 
 
 def scan_text(text: str, where: str, *, allowed: AllowList | None = None) -> tuple[Finding, ...]:
-    """The same for a text that is no file, such as a commit's message; `where` names it."""
+    """Scan a text that is not a file, such as a commit message; `where` names it."""
     return _scan(text.encode("utf-8", "surrogatepass"), where, allowed)
 
 
 def hits(content: bytes, path: str) -> tuple[Hit, ...]:
-    """Everything in `content` that the two scanners take for a secret, in order.
+    """Return all secrets that either scanner finds. Raises SecondOpinionError.
 
     Raises SecondOpinionError when the second scan could not be done.
     """
@@ -126,7 +126,7 @@ def _scan(
 
 
 def _lower_known(found: list[Hit], before: bytes, path: str) -> list[Hit]:
-    """The same, where what the file held before, as often, only warns."""
+    """Return the hits, those already in the former content lowered to warnings."""
     from runner.secrets.detect_secrets import SecondOpinionError
 
     try:
@@ -144,7 +144,7 @@ def _lower_known(found: list[Hit], before: bytes, path: str) -> list[Hit]:
 
 
 def _own(content: bytes, text: bytes) -> tuple[Secret, ...]:
-    """What our own shapes find; a false mark of UTF-16 must not hide what is plainly there."""
+    """Return the matches of our own formats; a false UTF-16 mark does not hide plain ones."""
     from runner.secrets.find import find
 
     found = find(text)
@@ -155,7 +155,7 @@ def _own(content: bytes, text: bytes) -> tuple[Secret, ...]:
 
 
 def _of_kind(found: tuple[Secret, ...], path: str) -> tuple[Secret, ...]:
-    """What counts in a file of this name: in a lock file no value that a mere name made suspect."""
+    """Filter secrets by the file's name: in a lock file no value counts for its name alone."""
     from runner.secrets.detect_secrets import is_lock_file
 
     if not is_lock_file(path):
@@ -170,7 +170,7 @@ def _in_order(own: tuple[Secret, ...], text: bytes, others: list[Suspicion]) -> 
 
 
 def _make_findings(found: Sequence[Hit], text: bytes, path: str) -> tuple[Finding, ...]:
-    """Findings for hits: the gravest first where there are too many, then in the text's order."""
+    """Return findings for hits in text order; above the limit, errors are preferred."""
     chosen = found
     if len(found) > _MOST:
         chosen = sorted(found, key=lambda hit: hit.severity is not Severity.ERROR)[:_MOST]
@@ -204,7 +204,7 @@ def _hint(env: str, path: str) -> str:
 
 
 def _variable(before: str) -> str:
-    """The environment variable's name that the assigned name on the line suggests."""
+    """Return a variable name derived from the assigned name on the line."""
     names = re.findall(_NAME, before[-200:])
     return re.sub(_CAMEL, "_", names[-1]).upper()[:60] if names else "SECRET"
 
@@ -225,7 +225,7 @@ def _of_suspicion(one: Suspicion, text: bytes) -> Hit:
 
 
 def _find_unknown(suspicions: tuple[Suspicion, ...], own: tuple[Secret, ...]) -> list[Suspicion]:
-    """What the second scanner alone has found: one a place, the gravest."""
+    """Return what only the second scanner has found, the most severe one per place."""
     spans = sorted((secret.start, secret.end) for secret in own)
     kept: dict[int, Suspicion] = {}
     for one in sorted(suspicions, key=lambda one: not one.blocks):

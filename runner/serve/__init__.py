@@ -1,1 +1,1 @@
-"""The page: a plan seen and answered in a browser, for one person on one machine."""
+"""The page: show and answer a plan in a browser, for one person on one machine."""

@@ -1,4 +1,4 @@
-"""Who may come in: links that die with their first use, and sessions of two secrets.
+"""Access to the page: one-time links, and sessions of two secrets.
 
 A cookie alone reads pages and nothing else: cookies ignore ports (RFC 6265, section 8.5), so every
 other server on this host is sent it. What changes or streams carries a second secret, too, which
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 _BYTES = 32
 _LINK_LASTS = 3_600.0
-"""Seconds in which a link can be opened."""
+"""Seconds for which a link can be opened."""
 _BURST = 300.0
 _PER_SECOND = 40.0
-"""Requests of one session: a page with its parts takes five."""
+"""Requests per second of one session: a page with its parts takes five."""
 _STRANGERS_BURST, _STRANGERS_PER_SECOND = 40.0, 4.0
 
 
@@ -43,7 +43,7 @@ class Bucket:
     _at: float = 0.0
 
     def take(self, now: float) -> float:
-        """0 where one more is allowed; else the seconds until it is."""
+        """Take one token and return 0, or return the seconds until one is available."""
         left = self.burst if self._left < 0 else self._left + (now - self._at) * self.per_second
         self._left, self._at = min(self.burst, left), now
         if self._left >= 1:
@@ -61,11 +61,11 @@ class BrowserSession:
 
     @property
     def owner(self) -> str:
-        """Who its requests are counted for."""
+        """Key by which its requests are counted."""
         return self.secret.hex()
 
     def knows(self, secret: str) -> bool:
-        """Whether this is its second secret."""
+        """Return whether `secret` is the session's second secret."""
         return hmac.compare_digest(_digest(secret), self.secret)
 
 
@@ -76,7 +76,7 @@ class SignInLinks:
         self._folder = folder
 
     def make(self) -> str:
-        """A new token."""
+        """Create a sign-in token."""
         token = secrets.token_urlsafe(_BYTES)
         effects.make_folder(self._folder)
         self._folder.chmod(0o700)
@@ -84,7 +84,7 @@ class SignInLinks:
         return token
 
     def redeem(self, token: str) -> bool:
-        """Whether the token is one, for the first and last time: who removes its file has it."""
+        """Redeem a sign-in token once; return whether it was valid."""
         file = self._folder / _digest(token).hex()
         try:
             age = time.time() - file.stat().st_mtime
@@ -95,7 +95,7 @@ class SignInLinks:
         return age < _LINK_LASTS
 
     def forget(self) -> None:
-        """Take away what was never opened."""
+        """Delete the unopened links."""
         for file in self._folder.glob("*"):
             file.unlink(missing_ok=True)
 
@@ -105,24 +105,24 @@ class Access:
 
     is_team = False
     is_secure = False
-    """Whether the cookie is kept from plain http."""
+    """Whether the cookie is withheld from plain http."""
     most_sessions = 64
-    """Then the oldest one goes."""
+    """Maximum sessions; beyond it the oldest one ends."""
 
     def __init__(self, links: SignInLinks, instance: str) -> None:
         self._links = links
         self.cookie = f"runner-{instance}"
-        """The name of its cookie: two servers on one host do not take each other's away."""
+        """Name of its cookie: two servers on one host don't overwrite each other's."""
         self._sessions: dict[bytes, BrowserSession] = {}
         self._strangers = Bucket(_STRANGERS_BURST, _STRANGERS_PER_SECOND)
 
     def open(self, token: str, address: str) -> tuple[str, str] | None:
-        """The cookie's value and the second secret for a link; None for one that is none."""
+        """Return the cookie value and the second secret for a link; None if it is invalid."""
         del address
         return self.begin(BrowserSession) if self._links.redeem(token) else None
 
     def begin(self, make: Callable[[bytes], BrowserSession]) -> tuple[str, str]:
-        """A new session, made with the digest of its second secret."""
+        """Create a session and return its cookie and its second secret."""
         cookie, secret = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
         while len(self._sessions) >= self.most_sessions:
             self._sessions.pop(next(iter(self._sessions)))
@@ -130,8 +130,8 @@ class Access:
         return cookie, secret
 
     def find(self, cookie: str) -> BrowserSession | None:
-        """The session of a cookie's value."""
-        # Looked up by its digest: how long that takes tells nothing of the cookie itself.
+        """Return the session of a cookie, or None."""
+        # Looked up by digest: the duration reveals nothing about the cookie itself.
         return self._sessions.get(_digest(cookie))
 
     def forget(self, session: BrowserSession) -> None:
@@ -140,20 +140,20 @@ class Access:
             del self._sessions[cookie]
 
     def admit(self, session: BrowserSession) -> bool:
-        """Whether it still lets somebody in; asked before every request, and may take its time."""
+        """Return whether a session is still valid; called before every request."""
         del session
         return True
 
     def take(self, session: BrowserSession | None, address: str, request: str) -> float:
-        """0 where one more `request` (`POST /session`) is allowed; else the seconds until then."""
+        """Return 0 if another `request` (`POST /session`) is allowed, else the seconds to wait."""
         del address, request
-        # Before any other answer: who guesses cookies or links is slowed by the one bucket of all
-        # strangers.
+        # Before any other answer: the single bucket of all strangers slows down guessing of cookies
+        # or links.
         return (session.bucket if session else self._strangers).take(time.monotonic())
 
 
 def group_address(address: str) -> str:
-    """Addresses that one client has: of IPv6 it is given 2**64 at least (RFC 6177)."""
+    """Return the address range of one client: for IPv6 a /64 network (RFC 6177)."""
     try:
         found = ip_address(address)
     except ValueError:
@@ -181,9 +181,9 @@ class Notice:
     next: str = ""
     tone: str = "done"
     secret: str = ""
-    """What is shown this once, and kept nowhere."""
+    """Secret that is shown once and not stored."""
     link: str = ""
-    """The build of a team that it is about."""
+    """Related build of a team."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class FormInput:
     fields: Mapping[str, object]
 
     def text(self, name: str, *, needed: bool = False, most: int = _LONGEST_REASON) -> str:
-        """One text. Raises RunnerError where it is none, is missing, or is too long."""
+        """Return a text field. Raises RunnerError if it is missing, too long or no text."""
         value = self.fields.get(name, "")
         if not isinstance(value, str) or not _is_text(value):
             raise RunnerError(f"{name} must be text")
@@ -204,7 +204,7 @@ class FormInput:
         return value.strip() if most == _LONGEST_REASON else value
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts; words of one text, too."""
+        """Return a list field, or the words of a text. Raises RunnerError."""
         value = self.fields.get(name, [])
         if isinstance(value, str) and _is_text(value):
             return tuple(value.replace(",", " ").split())
@@ -215,10 +215,10 @@ class FormInput:
         return tuple(value)
 
     def flag(self, name: str) -> bool:
-        """Whether something is meant."""
+        """Return whether a field is set to true, in a form or JSON."""
         return self.fields.get(name) in (True, "yes", "on", "true")
 
 
 def _is_text(value: str) -> bool:
-    """Whether a file can hold it: half a surrogate pair is legal JSON (RFC 8259, 8.2)."""
+    """Return whether a file can contain the text (RFC 8259, 8.2 permits lone surrogates)."""
     return "\0" not in value and value == value.encode("utf-8", "replace").decode("utf-8")

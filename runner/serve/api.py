@@ -1,4 +1,4 @@
-"""`/api/v1`: the documents that commands print with `--json`, and the answers to what waits.
+"""`/api/v1`: the commands' JSON documents, and answers to pending reviews.
 
 The journal is a stream of server-sent events that resumes after the last received id (format:
 html.spec.whatwg.org, 9.2 Server-sent events). Ids are `JOURNAL:SEQ`; the journal's first record
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from runner.serve.builds import Build, Builds
 
     Describes: TypeAlias = Callable[[Project, str], dict[str, object]]
-    """Gives the content of a document about a project, or about a task of it."""
+    """Returns the content of a document about a project, or about one of its tasks."""
 
 
 # --- the API --------------------------------------------------------------------------
@@ -85,7 +85,7 @@ _DOCUMENT: dict[str, object] = {
     "properties": {"schemaVersion": {"type": "integer"}, "kind": _TEXT},
 }
 _OF_WRITES = ("409", "413", "415")
-"""A conflict, a body that is too long, a body that is no JSON."""
+"""A conflict, a body that is too long, a body that is not JSON."""
 
 
 class BuildApi:
@@ -100,7 +100,7 @@ class BuildApi:
         self._builds, self._actions, self._is_over = builds, actions, is_over
 
     def routes(self) -> list[Route]:
-        """What is answered, by path."""
+        """Return all routes."""
         found = [Route(f"{V1}/openapi.json", self._openapi, methods=["GET"])]
         for row in TABLE.values():
             for api in row.api:
@@ -130,9 +130,9 @@ class BuildApi:
         return _document(kind, **describe(project, request.path_params.get("task", "")))
 
     async def _all_events(self, request: Request) -> Response:
-        """Every folder's, as one stream that goes on behind the last id that was heard."""
+        """Return the events of all builds after the last received ID, as a stream or a list."""
         last = request.headers.get("last-event-id", "") or request.query_params.get("after", "")
-        # None is opened: one with settings that are none would keep the others' news back.
+        # Builds are not opened: one with invalid settings would block the others' events.
         tails = Tails({one.id: one.root / JOURNAL for one in self._builds}, last)
         if "text/event-stream" in request.headers.get("accept", ""):
             stream = follow_events(tails, self._is_over)
@@ -234,16 +234,16 @@ _READS: dict[str, Describes] = {
     "listReview": _describe_review,
     "getPlan": _describe_plan,
 }
-"""What a document holds, by the name of its route."""
+"""Content of a document, by the name of its route."""
 
 
 def read_bounded(request: Request, name: str, default: int, most: int) -> int:
-    """A number of the query. Raises RunnerError for one that is none, or more than `most`."""
+    """Return a number in the query. Raises RunnerError if it is invalid or above `most`."""
     text = request.query_params.get(name, "")
     if not text:
         return default
-    # `²` is a digit for `str.isdigit` and none for `int`, which also raises for more than 4,300
-    # digits (CPython's guard for CVE-2020-10735).
+    # `²` is a digit for `str.isdigit` but not for `int`, which also raises for more than 4,300
+    # digits (CPython's limit for CVE-2020-10735).
     if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > most:  # noqa: PLR2004
         raise RunnerError(f"{name} must be a number from 0 to {most}")
     return int(text)
@@ -261,14 +261,14 @@ _POLL = 0.3
 _HEARTBEAT = 15.0
 _MOST_JOURNALS = 100
 _AT_ONCE = 500
-"""Records that are read in one step."""
+"""Records read in one step."""
 
 
 def parse_id(text: str) -> tuple[str, int]:
-    """Journal and number of an id; a number alone, or nothing, has no journal."""
+    """Parse an id to journal and number; a plain number has no journal, an invalid one is 0."""
     journal, _, number = text.rpartition(":")
-    # Last-Event-ID is anybody's word: `int` raises beyond 4,300 digits (CVE-2020-10735), and
-    # `isdigit` is true for `²`.
+    # Last-Event-ID is untrusted: `int` raises beyond 4,300 digits (CVE-2020-10735), and `isdigit`
+    # is true for `²`.
     if len(number) > 18 or not number.isascii() or not number.isdigit():  # noqa: PLR2004
         return "", 0
     return journal, int(number)
@@ -286,18 +286,18 @@ class Tail:
 
     @classmethod
     def behind(cls, path: Path, last: str) -> Tail:
-        """Behind the last id that was heard; from the beginning where that is of another one."""
+        """Create a tail after the last received id; at the start for another journal."""
         journal, number = parse_id(last)
         return cls(path, {journal: number})
 
     def read(self) -> list[str]:
-        """What came since, as events; at most some hundred at a time. Empty where nothing did."""
+        """Return new records as events, some hundred at most; empty if there are none."""
         return [
             f"id: {place}\nevent: record\ndata: {data}\n\n" for place, data in self.read_pairs()
         ]
 
     def read_pairs(self) -> Iterator[tuple[str, str]]:
-        """The same as pairs of an id and a record."""
+        """Yield new records as pairs of ID and JSON."""
         try:
             size = self._path.stat().st_size
         except FileNotFoundError:
@@ -310,7 +310,7 @@ class Tail:
         for record, place in read_places(self._path, self._place):
             if not self._journal:
                 self._journal = record.id
-                # A number alone is of whatever journal stands there.
+                # A number alone refers to the current journal, whichever it is.
                 self._after = self._asked.get(record.id, self._asked.get("", 0))
             self._place = place
             if record.seq <= self._after:
@@ -330,18 +330,18 @@ class Tails:
         asked = dict(parse_id(one) for one in last.split(",")[:_MOST_JOURNALS])
         asked.pop("", None)
         self._reached = asked
-        # A copy each, as `_reached` moves: what a journal was asked behind stays.
+        # One copy each, since `_reached` changes: each journal's starting point stays.
         self._tails = {name: Tail(path, dict(asked)) for name, path in paths.items()}
 
     def read(self) -> list[str]:
-        """What came since in any of them, as events."""
+        """Return the new records of all journals as events."""
         return [
             f'id: {places}\nevent: record\ndata: {{"build":"{name}","record":{data}}}\n\n'
             for name, places, data in self.read_rows()
         ]
 
     def read_rows(self) -> Iterator[tuple[str, str, str]]:
-        """Folder, places and record: each says how far it is in all of them.
+        """Yield folder, positions and record; each has the positions in all journals.
 
         A journal that is damaged ends there, and no other.
         """
@@ -355,21 +355,21 @@ class Tails:
     def _reach(self, place: str) -> str:
         journal, number = parse_id(place)
         self._reached.pop(journal, None)
-        # Also of those that were not read yet: whoever is cut off here goes on there.
+        # Include journals not read yet: a disconnected client continues there.
         places = ",".join([place, *(f"{one}:{at}" for one, at in self._reached.items())])
         self._reached[journal] = number
         return places
 
 
 async def follow_events(tail: Tail | Tails, is_over: Callable[[], bool]) -> AsyncIterator[str]:
-    """What is there and what comes, until `is_over`; a comment where nothing does for long."""
+    """Yield existing and new events until `is_over`, with a comment after a long silence."""
     yield "retry: 1000\n\n"
     quiet = 0.0
     while not is_over():
         try:
             events = await asyncio.to_thread(tail.read)
         except RunnerError as error:
-            # One line: a line end within would begin a field of its own (HTML, 9.2.6).
+            # One line: a line end inside would start its own field (HTML, 9.2.6).
             yield f"event: damage\ndata: {error.message.splitlines()[0]}\n\n"
             return
         if events:
@@ -380,8 +380,8 @@ async def follow_events(tail: Tail | Tails, is_over: Callable[[], bool]) -> Asyn
         quiet += _POLL
         if quiet >= _HEARTBEAT:
             quiet = 0.0
-            # A comment, which clients pass over; some proxies cut a silent connection (HTML,
-            # 9.2.7 has one sent every 15 seconds or so).
+            # A comment, which clients ignore; some proxies close a silent connection (HTML, 9.2.7
+            # recommends one every 15 seconds or so).
             yield ": still here\n\n"
 
 

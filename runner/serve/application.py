@@ -1,4 +1,4 @@
-"""The application: pages and API behind the guard, and how an error becomes an answer."""
+"""The web application: routes behind the guard, and error responses."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ _LONGEST_TOKEN = 200
 ACTION_NAMES = tuple(
     api.name for row in TABLE.values() for api in row.api if api.route.startswith("POST ")
 )
-"""What a person can do; `actions.ACTIONS` has each."""
+"""Actions of a person; `actions.ACTIONS` defines each."""
 VIA = "page"
 _REFUSED = re.compile(r"^runner: (.*)\Z", re.MULTILINE | re.DOTALL)
-"""The error of a command that did not begin (`display.format_error`), after its other output."""
+"""Error of a command that did not start (`display.format_error`), after its other output."""
 _HINT = "hint: "
 _DRAFT_REFUSES_WITHIN = 3.0
-"""Seconds in which a draft that cannot be made has failed."""
+"""Seconds within which an impossible draft fails."""
 
 
 class PageContext(NamedTuple):
-    """What the page of an extension is made with."""
+    """The context of an extension's page."""
 
     builds: Builds
     places: Places
@@ -73,7 +73,7 @@ class PageContext(NamedTuple):
 def make_application(
     access: Access, context: PageContext, is_over: Callable[[], bool]
 ) -> Starlette:
-    """Make all pages behind the guard, for one person's folders and with those of extensions."""
+    """Create the application with all pages, those of extensions included."""
     builds = context.builds
     known = {name: partial(_act, name) for name in ACTION_NAMES}
     pages = Pages(builds, known)
@@ -87,7 +87,7 @@ def make_application(
 
 
 def extension_routes(context: PageContext) -> list[Route]:
-    """Make the pages of all extensions; each is behind the guard. Raises RunnerError."""
+    """Create the routes of all extensions' pages. Raises RunnerError."""
     return [
         Route(path, load(reference)(context), methods=["GET"])
         for one in registry.every()
@@ -96,7 +96,7 @@ def extension_routes(context: PageContext) -> list[Route]:
 
 
 def common_routes(pages: Pages, access: Access) -> list[Route]:
-    """Make the routes by which somebody comes in."""
+    """Create the routes for signing in."""
     return [
         Route("/open", lambda _: pages.render("open.html"), methods=["GET"]),
         Route("/session", _Sessions(access).open, methods=["POST"]),
@@ -107,7 +107,7 @@ def common_routes(pages: Pages, access: Access) -> list[Route]:
 def assemble(
     pages: Pages, routes: Sequence[Route], status: Callable[[RunnerError], int]
 ) -> Starlette:
-    """Make an application of its routes, with the files of its pages and the page of an error."""
+    """Create an application from its routes, with static files and error pages."""
 
     def not_found(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # as registered below
@@ -126,7 +126,7 @@ def assemble(
 
 
 def _act(name: str, build: Build, given: FormInput) -> Notice:
-    """What is done is imported when somebody does something: that is half of the product."""
+    """Run an action, which imports its code only now, since that is slow."""
     return ACTIONS[name](build, given)
 
 
@@ -147,13 +147,13 @@ def _icon(_: Request) -> Response:
 
 
 class _Sessions:
-    """Where a link becomes a session."""
+    """The exchange of links for sessions."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
 
     async def open(self, request: Request) -> Response:
-        """The cookie in a header, the second secret in the body: once for each link."""
+        """Return the cookie in a header and the second secret in the body, once per link."""
         try:
             token = json.loads(await request.body()).get("token")
         except (ValueError, AttributeError, RecursionError):
@@ -169,9 +169,8 @@ class _Sessions:
             return JSONResponse({"error": {"message": message, "hint": hint}}, 401)
         cookie, secret = given
         answer = JSONResponse({"secret": secret})
-        # `Secure` where it comes over TLS. On plain http of the loopback not every browser keeps
-        # such a cookie. No script reads it, and no other site sends it (RFC 6265bis, 4.1.2.6 and
-        # 4.1.2.7).
+        # `Secure` over TLS. On plain http of the loopback not every browser stores such a cookie.
+        # No script can read it, and no other site can send it (RFC 6265bis, 4.1.2.6 and 4.1.2.7).
         answer.set_cookie(
             *(self._access.cookie, cookie),
             httponly=True,
@@ -186,7 +185,7 @@ class _Sessions:
 
 
 def approve_item(build: Build, given: FormInput) -> Notice:
-    """Let one thing go on, exactly as it was shown."""
+    """Approve one item exactly as it was shown."""
     item, seen = given.text("item", needed=True), given.text("seen", needed=True)
     project = build.open()
     with take_turn(project):
@@ -219,7 +218,7 @@ def reject_item(build: Build, given: FormInput) -> Notice:
     if _is_draft(item):
         with take_turn(project):
             require_shown(project, item, seen)
-        # One word with `=`: a reason that begins with a dash would be an option.
+        # As one word with `=`: a reason that starts with a dash would be an option.
         return _begin_command(
             build, ["reject", item, f"--reason={reason}"], f"{item} is being redrafted"
         )
@@ -250,7 +249,7 @@ class _PageEditor:
     given: FormInput
 
     def edit(self, path: str, content: bytes) -> bytes:
-        """The text of this path; what was not in the form stays."""
+        """Return the file's text from the form, or the old content if the form has none."""
         name = f"file:{path}"
         if name not in self.given.fields:
             return content
@@ -260,13 +259,13 @@ class _PageEditor:
         return known.encode(self.given.text(name, most=1 << 20))
 
     def try_again(self, findings: tuple[Finding, ...]) -> bool:
-        """Nobody is asked: the form is still there."""
+        """Raise RunnerError for a secret in the text, since the form still has the text."""
         hint = findings[0].hint
         raise RunnerError("the edited text contains a secret; nothing was changed", hint=hint)
 
 
 def edit_item(build: Build, given: FormInput) -> Notice:
-    """Take a person's own text in the place of what waits; the next run proves it."""
+    """Replace waiting work by a person's own text, which the next run proves."""
     item, seen = given.text("item", needed=True), given.text("seen", needed=True)
     project = build.open()
     with take_turn(project):
@@ -311,7 +310,7 @@ def _ignore(_: Answered) -> None:
 
 
 def retry_task(build: Build, given: FormInput) -> Notice:
-    """Have a task tried again, with something to know."""
+    """Queue a task for a retry, with a reason."""
     project = build.open()
     with take_turn(project):
         ids = retry(project, (given.text("task", needed=True),), given.text("reason"), via=VIA)
@@ -319,7 +318,7 @@ def retry_task(build: Build, given: FormInput) -> Notice:
 
 
 def cancel_task(build: Build, given: FormInput) -> Notice:
-    """End one attempt; its work is kept."""
+    """Cancel one attempt; its work is kept."""
     known = cancel(build.open(), given.text("task", needed=True))
     if goes_on(known):
         return Notice(f"{known.id} is stopping", tone="wait")
@@ -350,7 +349,7 @@ class Runs:
 
 
 def stop_build(build: Build, given: FormInput) -> Notice:
-    """End the run, as Ctrl-C does."""
+    """Stop the run as Ctrl-C does."""
     del given
     stop_run(build.open())
     return Notice("the run is stopping", "Proven tasks stay; the next run continues", "wait")
@@ -391,9 +390,9 @@ def change_tasks(build: Build, given: FormInput) -> Notice:
 
 
 def begin_draft(build: Build, given: FormInput) -> Notice:
-    """Have a wish drafted by the project's own agent or model; the draft waits under Review."""
+    """Draft a request with the project's own agent or model; the draft waits under Review."""
     wish = given.text("wish", needed=True)
-    # Behind `--` nothing is an option (POSIX, 12.2, guideline 10), however a wish begins.
+    # After `--` nothing is an option (POSIX, 12.2, guideline 10), however a request starts.
     return _begin_command(build, ["draft", "--", wish], "the draft is being written")
 
 
@@ -407,8 +406,8 @@ def _begin_command(build: Build, words: list[str], begun: str) -> Notice:
         output, errors = (one.decode("utf-8", "replace") for one in command.read(4_000))
     finally:
         command.forget()
-    # That a draft waits and that a person is to let it begin are one exit: its words tell them
-    # apart.
+    # A pending draft and a run that needs a person's permission have the same exit code: the
+    # message tells them apart.
     refused = _REFUSED.search(errors)
     if code is None or (code in (ExitCode.OK, ExitCode.PERSON) and refused is None):
         return Notice(begun, "It appears under Review when it is ready", "run")

@@ -1,4 +1,4 @@
-"""A build at a glance: how far it is, what it takes, what is alive, and what comes next."""
+"""The overview page of a build: progress, cost, running tasks, next tasks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _LATEST = 12
 _LATEST_READ = 200
 _MOST_DRAWN = 400
-"""Tasks that are drawn at once; a larger graph is drawn when it is asked for."""
+"""Maximum tasks drawn at once; a larger graph is drawn on request."""
 _MINUTE, _HOUR = 60, 3600
 
 
@@ -48,7 +48,7 @@ class TaskRow:
     took: str
     is_alive: bool
     since: str = ""
-    """When its open attempt began."""
+    """Start of its open attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ class Board:
     branch: str
     tasks: int
     parts: tuple[tuple[str, float, float], ...]
-    """Of the bar: tone, where it begins and how wide it is, in percent."""
+    """Parts of the progress bar: tone, start and width in percent."""
     done: int
     unproven: int
     alive: tuple[str, ...]
     waiting: int
     started: str
-    """When the run began that is going on; empty where none is."""
+    """Start of the active run; empty without one."""
     lasted: str
     left: str
     money: str
@@ -90,7 +90,7 @@ class Board:
     next: str
     may_start: bool
     is_ready: bool
-    """Whether a run would begin something; without it, it only takes up what was answered."""
+    """Whether a run would start work; otherwise it only processes answers."""
 
 
 def describe_board(build: Build, *, whole: bool = False, drawn: bool = True) -> Board:
@@ -132,18 +132,18 @@ def describe_board(build: Build, *, whole: bool = False, drawn: bool = True) -> 
 
 
 def count_waiting(project: Project, view: View) -> int:
-    """How many things wait for the person."""
+    """Return the number of items that wait for the person."""
     with Repository.open(project.root) as repository:
         return sum(not one.answered for one in list_waiting(project, repository, view.state))
 
 
 def describe_event(record: Record) -> EventRow:
-    """One record for a person."""
+    """Return one journal record as a row."""
     return EventRow(record.seq, record.time, record.task, record.type, gist(record))
 
 
 def format_seconds(seconds: float) -> str:
-    """`40 s`, `3 min 20 s`, `2 h 5 min`; empty for nothing."""
+    """Format seconds as `40 s`, `3 min 20 s` or `2 h 5 min`; empty for none."""
     if seconds <= 0:
         return ""
     if seconds < 1:
@@ -197,7 +197,7 @@ def _alive(view: View) -> tuple[str, ...]:
 
 
 def _left(project: Project, view: View) -> str:
-    """How long what is open may take, at least."""
+    """Return the least time that the open tasks take."""
     statuses = {id_: one.status for id_, one in view.states.items()}
     needs = {task.id: task.depends_on for task in view.tasks}
     seconds = {id_: one.typical_seconds for id_, one in view.states.items() if one.typical_seconds}
@@ -219,7 +219,7 @@ ROUTINE = (
     "statuses.published",
     "task.landing",
 )
-"""What belongs to the log, and says nothing at a glance."""
+"""Events for the log only, not for an overview."""
 
 
 def _newest(records: tuple[Record, ...]) -> list[Record]:
@@ -228,7 +228,7 @@ def _newest(records: tuple[Record, ...]) -> list[Record]:
 
 
 def _next(view: View) -> str:
-    """What to do now, in words."""
+    """Return what to do next."""
     if view.live:
         return "The build is running."
     if view.mistakes:

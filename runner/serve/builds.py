@@ -1,4 +1,4 @@
-"""The folders that are served: each is a build, opened anew for every question."""
+"""The served folders: each is a build, opened for every request."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Build:
     root: Path
     environ: Mapping[str, str]
     plan: str = ""
-    """Another plan than TASK-GRAPH.md, relative to the root."""
+    """Plan other than TASK-GRAPH.md, relative to the root."""
 
     def open(self, *, plan_needed: bool = True) -> Project:
-        """The project as it is now. Raises RunnerError where there is none any more."""
+        """Open the project in its current state. Raises RunnerError if it no longer exists."""
         flags = {"task_graph": self.plan or None}
         return Project.open(self.root, self.environ, flags, plan_needed=plan_needed)
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Folder name as display name."""
         return self.root.name
 
 
@@ -40,14 +40,14 @@ class NoBuildError(RunnerError):
 
 
 class Builds:
-    """What is served, in the order it was named."""
+    """The served builds, in the order in which they were named."""
 
     def __init__(self, builds: Iterable[Build]) -> None:
         self._builds = {one.id: one for one in builds}
 
     @classmethod
     def of(cls, folders: Iterable[Path], environ: Mapping[str, str], plan: str = "") -> Builds:
-        """The builds in these folders. Raises RunnerError for one without a git repository."""
+        """Return the builds in these folders. Raises RunnerError without a git repository."""
         found = []
         for place, folder in enumerate(folders):
             named = plan if place == 0 else ""
@@ -61,7 +61,7 @@ class Builds:
         return iter(self._builds.values())
 
     def find(self, id_: str) -> Build:
-        """The build of an id. Raises NoBuildError."""
+        """Return the build of this ID. Raises NoBuildError."""
         try:
             return self._builds[id_]
         except KeyError:

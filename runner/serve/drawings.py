@@ -49,7 +49,7 @@ TONES = {
     Status.BLOCKED: "bad",
     Status.STALE: "ask",
 }
-"""What a status looks like: a class of the style sheet."""
+"""Style sheet class of a status."""
 
 
 SIGNS = {
@@ -59,11 +59,11 @@ SIGNS = {
     Status.BLOCKED: "✗",
     Status.STALE: "↻",
 }
-"""The same for who sees no colour."""
+"""The same as a sign, independent of colour."""
 
 
 def find_critical_path(view: View) -> tuple[str, ...]:
-    """The longest chain of what is still to be done, by what tasks took before; its first first."""
+    """Return the longest chain of open tasks by their past durations, in order."""
     open_ones = {
         task.id: task.depends_on for task in view.tasks if view.states[task.id].status in _OPEN
     }
@@ -81,7 +81,7 @@ def find_critical_path(view: View) -> tuple[str, ...]:
 
 
 def draw_graph(view: View, address: str, path: Sequence[str]) -> Markup:
-    """SVG; `address` is before the id of a task in its link."""
+    """Draw the graph as SVG; `address` is the prefix of the tasks' links."""
     by_id = {task.id: task for task in view.tasks}
     laid = layers(filter_needs({id_: task.depends_on for id_, task in by_id.items()}))
     places = place_spots(laid)
@@ -141,7 +141,7 @@ def _box(
 
 
 _MOST_ROWS = 4_000
-"""Rows of one file; a longer one is cut, with a note."""
+"""Maximum rows of one file; a longer one is cut, with a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class DiffCell:
     """`old`, `new` or `same`."""
     pieces: tuple[tuple[str, bool], ...]
     ran: str = ""
-    """The proofs that were seen to run this line."""
+    """Proofs that ran this line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class FileDiff:
 
 
 def diff_file(before: bytes | None, change: Change, ran: Mapping[int, str]) -> FileDiff:
-    """The change of one file; `ran` says by line of the new text which proofs ran it."""
+    """Return the diff of a file; `ran` has the proofs that executed each new line."""
     old, new = side_of(before), side_of(change.content)
     notes = []
     if change.mode & 0o111:

@@ -1,4 +1,4 @@
-"""Checks that every request passes before any other code sees it, and headers of every response.
+"""Check every request before other code sees it, and set the headers of every response.
 
 A page that the person visits elsewhere must neither read nor start anything here: the Host is one
 of an exact list (against DNS rebinding), Origin and Sec-Fetch-Site say who asks (Fetch Metadata,
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from runner.serve.access import Access, BrowserSession
 
 MOST_BODY = 1 << 20
-"""Bytes of a request's body."""
+"""Maximum bytes of a request's body."""
 SECRET = "x-runner-secret"
-"""The header with the second secret."""
+"""Header with the second secret."""
 
-# default-src does not reach base-uri, form-action and frame-ancestors (CSP Level 3): each needs
-# a value.
+# default-src does not cover base-uri, form-action and frame-ancestors (CSP Level 3): each needs a
+# value.
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -57,17 +57,17 @@ _HEADERS = {
 }
 _TYPES = ("application/json", "application/x-www-form-urlencoded")
 _OPEN = ("/open", "/session", "/favicon.ico", "/metrics")
-"""What needs no session: the way to one, and what asks for a token of its own."""
+"""Paths without a session: those that open one, and those with their own token."""
 _STATIC = "/static/"
 BODY_SECONDS = 10.0
-"""A body is complete after so long."""
+"""Timeout of a body."""
 MOST_STREAMS = 400
-"""Event streams of all sessions."""
+"""Maximum event streams of all sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestRefusal:
-    """Why a request goes no further."""
+    """The reason why a request is refused."""
 
     status: int
     message: str
@@ -75,7 +75,7 @@ class RequestRefusal:
     wait: float = 0.0
 
     def response(self, *, as_json: bool) -> Response:
-        """The answer; a program gets an object."""
+        """Return the refusal as a response, as JSON or text."""
         headers = {"retry-after": str(max(1, math.ceil(self.wait)))} if self.wait else {}
         if as_json:
             document = {"message": self.message, "hint": self.hint or None}
@@ -95,7 +95,7 @@ class _RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """By which names and from where requests may come."""
+    """The host names and addresses from which requests may come."""
 
     hosts: frozenset[str]
     scheme: str = "http"
@@ -109,10 +109,10 @@ class Gateway:
         return frozenset(f"{self.scheme}://{host}" for host in self.hosts)
 
     def find_client(self, peer: str, headers: Headers) -> str:
-        """The address of who asks. Raises for a stranger in the place of the proxy."""
+        """Return the client's address. Raises an error for requests that bypass the proxy."""
         if self.proxy is None:
             return peer
-        # Only of the proxy are these headers believed: anybody else would name any address.
+        # Only trust these headers from the proxy: any other client could name any address.
         if not _is_within(peer, self.proxy):
             raise _RefusedError(RequestRefusal(403, "only requests from the proxy are accepted"))
         if headers.getlist("x-forwarded-proto") != ["https"]:
@@ -120,7 +120,7 @@ class Gateway:
             raise _RefusedError(
                 RequestRefusal(403, "the proxy does not report an https request", hint)
             )
-        # The last one is what the proxy itself saw; those before are claims of the client.
+        # The last address was seen by the proxy; earlier ones are claims of the client.
         address = ",".join(headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
         return address if _is_within(address, None) else peer
 
@@ -142,8 +142,8 @@ class Guard:
         self._hosts, self._origins = gateway.hosts, gateway.origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, or the server's own beginning and end."""
-        # The same-origin policy does not hold for WebSockets (RFC 6455, 10.2): none is answered.
+        """Handle one request, or the server's start and end."""
+        # The same-origin policy does not apply to WebSockets (RFC 6455, 10.2): none is accepted.
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
@@ -183,23 +183,23 @@ class Guard:
 
     def _check_origin(self, method: str, headers: Headers) -> None:
         hosts = headers.getlist("host")
-        # Of two Host lines two readers may believe different ones; RFC 9112, 3.2 has both
-        # refused. 421 is RFC 9110, 15.5.20: not the origin that was meant.
+        # Readers may differ on two Host lines; RFC 9112, 3.2 rejects both. 421 is RFC 9110,
+        # 15.5.20: not the intended origin.
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             raise _RefusedError(RequestRefusal(421, "the Host is not a name of this server"))
         if method not in ("GET", "HEAD", "POST"):
             raise _RefusedError(RequestRefusal(405, "only GET, HEAD and POST are supported"))
         site = headers.get("sec-fetch-site")
         allowed = ("same-origin",) if method == "POST" else ("same-origin", "none")
-        # `none` is what a person typed or took from a bookmark. A program sends no such header,
-        # and is judged by Origin and secrets.
+        # `none` is a typed address or a bookmark. A program sends no such header, and is checked by
+        # Origin and secrets.
         if site is not None and site not in allowed:
             raise _RefusedError(RequestRefusal(403, "requests from another site are refused"))
         origins = headers.getlist("origin")
         if any(one not in self._origins for one in origins) or len(origins) > 1:
             raise _RefusedError(RequestRefusal(403, "requests from another origin are refused"))
-        # A browser sends Origin with everything but GET and HEAD (Fetch, "Origin header"):
-        # without it comes no page of ours.
+        # Browsers send Origin with everything except GET and HEAD (Fetch, "Origin header"): without
+        # it the request is not from our page.
         if method == "POST" and not origins:
             raise _RefusedError(RequestRefusal(403, "a POST needs an Origin header"))
 
@@ -207,7 +207,7 @@ class Guard:
         self, method: str, path: str, headers: Headers, client: str
     ) -> BrowserSession | None:
         session = self._find_session(headers)
-        # Before the bucket: refused streams and bodies take no page from the same session.
+        # Before the bucket: rejected streams and bodies don't cost the same session a page.
         if not self._limits.has_room(
             _find_kind(method, path, headers), session.owner if session else ""
         ):
@@ -237,8 +237,8 @@ class Guard:
             ) from error
 
     def _find_session(self, headers: Headers) -> BrowserSession | None:
-        # Piece by piece: of every other server on this host cookies come, too, and `http.cookies`
-        # reads none behind one that is odd, such as JSON as it stands.
+        # One by one: cookies of all other servers on this host arrive, too, and `http.cookies`
+        # reads none after an unusual one, such as raw JSON.
         pieces = ";".join(headers.getlist("cookie")).split(";")
         for name, _, value in (one.strip().partition("=") for one in pieces):
             found = self._access.find(value) if name == self._access.cookie else None
@@ -248,7 +248,7 @@ class Guard:
 
 
 def _find_kind(method: str, path: str, headers: Headers) -> RequestKind:
-    """What a request occupies first."""
+    """Return which limit a request counts for first."""
     if method == "POST":
         return RequestKind.BODY
     is_stream = path.endswith("/events") and "text/event-stream" in headers.get("accept", "")
@@ -269,8 +269,7 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
         if message["type"] == "http.disconnect":
             raise _RefusedError(RequestRefusal(400, "the body is incomplete"))
         piece: bytes = message.get("body", b"")
-        # A Content-Length may be wrong, and a chunked body has none: the bytes are
-        # counted.
+        # A Content-Length may be wrong, and a chunked body has none: count the bytes.
         body += piece
         if len(body) > MOST_BODY:
             raise _RefusedError(too_large)
@@ -279,7 +278,7 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """The body that was read, then whatever comes: that the other side has gone."""
+    """Return a receive function that replays the body before further messages."""
     given = False
 
     async def read() -> Message:
@@ -305,7 +304,7 @@ def _with_headers(send: Send, *, keeps: bool) -> Send:
 
 
 class RequestKind(Enum):
-    """What a request occupies."""
+    """The resources that a request occupies."""
 
     BODY = "body"
     WORK = "work"
@@ -314,7 +313,7 @@ class RequestKind(Enum):
 
 MOST_OF_SESSION = {RequestKind.BODY: 32, RequestKind.WORK: 32, RequestKind.STREAM: 16}
 MOST_WITHOUT_SESSION = 16
-"""Bodies, and answers, of all clients without a session together."""
+"""Maximum bodies and answers of all clients without a session."""
 
 
 class FullError(Exception):
@@ -327,7 +326,7 @@ class RequestLimits:
     def __init__(self) -> None:
         self._taken: Counter[tuple[RequestKind, str]] = Counter()
         self._bodies: dict[asyncio.Timeout, None] = {}
-        """Of clients without a session, the oldest first."""
+        """Bodies of clients without a session, oldest first."""
 
     def has_room(self, kind: RequestKind, owner: str) -> bool:
         """Return whether one more request may begin."""
@@ -341,7 +340,7 @@ class RequestLimits:
         return self._taken[kind, owner] < most
 
     def take(self, kind: RequestKind, owner: str) -> AbstractContextManager[None]:
-        """Occupy a place. Raises FullError, before the context is entered."""
+        """Reserve a place for a request. Raises FullError before the context is entered."""
         if not self.has_room(kind, owner):
             raise FullError
         return self._hold(kind, owner)
@@ -371,7 +370,7 @@ class RequestLimits:
                 self._bodies.pop(limit, None)
 
     def _end_oldest(self) -> None:
-        """Make room for one more body of a client without a session."""
+        """End the oldest body of clients without a session, to make room for another one."""
         while len(self._bodies) >= MOST_WITHOUT_SESSION:
             oldest = next(iter(self._bodies))
             del self._bodies[oldest]

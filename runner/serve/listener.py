@@ -1,4 +1,4 @@
-"""The process that serves: one socket on loopback, links on paper of the user's own.
+"""The server process: one socket on loopback, and a file with the access link.
 
 Connections of the page's listener: few wait for a head, and none of them blocks another.
 
@@ -47,42 +47,42 @@ else:
 
 LOOPBACK = "127.0.0.1"
 MOST_OF_ADDRESS = 64
-"""Connections of one address, where addresses tell clients apart."""
+"""Maximum connections of one address, if addresses identify clients."""
 _BACKLOG = 1024
-"""Connections that the kernel keeps until they are accepted: a burst loses none."""
+"""Connections that the kernel queues for accept: a burst loses none."""
 _FOLDER = "serve"
 _SECONDS_TO_END = 2
 _TOKEN_BYTES = 32
 MOST_WAITING = 64
-"""Connections without a complete request head; one more closes the oldest."""
+"""Maximum connections without a complete request head; one more closes the oldest."""
 HEAD_SECONDS = 10.0
-"""A head is complete after so long, or the connection is closed."""
+"""Timeout of a request head, after which the connection is closed."""
 _GRACE_SECONDS = 1.0
-"""In a burst, a connection has so long to send its head before a later one closes it."""
+"""In a burst, time for a connection to send its head before a later one closes it."""
 _CHECK_SECONDS = 0.1
-"""So often the waiting connections are looked at."""
+"""Seconds between checks of the waiting connections."""
 _MOST_IN_BURST = 512
-"""Then the oldest is closed at once: a process has 1,024 descriptors or more."""
+"""Beyond it the oldest is closed at once: a process has 1,024 descriptors or more."""
 _READ_SECONDS = 30.0
-"""A client that does not read its answer for so long is cut off."""
+"""A client that does not read its answer for this long is disconnected."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where the server listens."""
+    """The address on which the server listens."""
 
     listener: Listener
     port: int
 
     @classmethod
     def open(cls, port: int, address: str = LOOPBACK, *, most_of_address: int = 0) -> ListenAddress:
-        """Listen there, on a free port for 0. Raises RunnerError where it is taken.
+        """Listen on an address, on a free port for 0. Raises RunnerError if the port is in use.
 
         `most_of_address` bounds the connections of one address; 0: no bound.
         """
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         listener = Listener(family, most_of_address)
-        # Else a server that is started again finds its port taken for a minute, by its own closed
+        # Otherwise a restarted server finds its port in use for a minute, because of its own closed
         # connections in TIME_WAIT (socket(7)).
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -104,12 +104,12 @@ class ListenAddress:
 
 
 def links_of(places: Places, port: int) -> SignInLinks:
-    """The links of the server on a port."""
+    """Return the sign-in links of the server on a port."""
     return SignInLinks(_folder(places) / str(port))
 
 
 def find_ports(places: Places) -> tuple[int, ...]:
-    """The ports on which a server of this user listens now."""
+    """Return the ports of this user's running servers."""
     folder = _folder(places)
     names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
     return tuple(sorted(int(name) for name in names if name.isdigit() and _answers(int(name))))
@@ -128,17 +128,17 @@ def _folder(places: Places) -> Path:
 
 
 def format_link(port: int, token: str) -> str:
-    """The link: what is behind `#` never leaves the browser by itself."""
+    """Return the sign-in link; browsers do not send the part after `#`."""
     return f"http://{LOOPBACK}:{port}/open#{token}"
 
 
 def token_file(places: Places) -> Path:
-    """The file with the token by which this user's servers tell their figures."""
+    """Return the path of the token that permits reading the servers' metrics."""
     return places.state / _FOLDER / "metrics-token"
 
 
 def read_token(file: Path) -> str:
-    """The token in it, made where there is none yet."""
+    """Return the token in the file; create it if there is none."""
     try:
         known = file.read_text().strip()
     except (OSError, ValueError):
@@ -186,7 +186,7 @@ def serve(
 def guard_application(
     app: ASGIApp, access: Access, gateway: Gateway, places: Places, hook_secret: str
 ) -> ASGIApp:
-    """Put the guard before an application, and before that the hook where it has a secret."""
+    """Wrap an application with the guard, and with the webhook if it has a secret."""
     guarded = guard.Guard(app, access, gateway)
     return webhook.Webhook(guarded, hook_secret, places) if hook_secret else guarded
 
@@ -212,8 +212,8 @@ def run_server(
             log_level="error",
             access_log=False,
             server_header=False,
-            # On by default and trusted from 127.0.0.1 (uvicorn, settings), which here is every
-            # client. Of a proxy that was named, the guard reads them.
+            # Enabled by default and trusted from 127.0.0.1 (uvicorn, settings), which here is every
+            # client. For a configured proxy, the guard reads them.
             proxy_headers=False,
             timeout_keep_alive=int(HEAD_SECONDS),
             timeout_graceful_shutdown=_SECONDS_TO_END,
@@ -227,7 +227,7 @@ def run_server(
             loading = threading.Thread(target=pages.load, daemon=True)
             loading.start()
             server.run(sockets=[door.listener])
-            # Cut off in the middle of an import, a library in C++ or Rust would abort the process.
+            # If interrupted during an import, a C++ or Rust library would abort the process.
             loading.join()
     finally:
         door.listener.close()
@@ -242,14 +242,14 @@ class Later:
         self._making = threading.Lock()
 
     def load(self) -> ASGIApp:
-        """Make it, or wait until another thread has."""
+        """Create the application, or wait until another thread has created it."""
         with self._making:
             if self._made is None:
                 self._made = self._make()
             return self._made
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         made = self._made
         if made is None:
             made = await asyncio.to_thread(self.load)
@@ -258,7 +258,7 @@ class Later:
 
 @contextmanager
 def _signals_that_end(server: uvicorn.Server) -> Iterator[None]:
-    """Let uvicorn end for a signal, and no more: once done it raises again what it caught.
+    """Exit uvicorn on a signal, without the signal that it raises again afterwards.
 
     One that comes before it listens for them ends it, too.
     """
@@ -279,13 +279,13 @@ def _signals_that_end(server: uvicorn.Server) -> Iterator[None]:
 @dataclass(slots=True)
 class _Connection:
     socket: socket.socket
-    """As asyncio was given it, which closes it in the end."""
+    """Socket given to asyncio, which finally closes it."""
     client: str
     since: float = 0.0
-    """When it began to wait for a head; 0: it does not wait."""
+    """When it began to wait for a head; 0: not waiting."""
 
     def close(self) -> None:
-        """End it at the socket: asyncio then sees its end, in a TLS handshake, too."""
+        """Shut down the socket, which asyncio notices even during a TLS handshake."""
         self.since = 0.0
         with suppress(OSError):  # it is closed
             self.socket.shutdown(socket.SHUT_RDWR)
@@ -305,11 +305,11 @@ class Listener(socket.socket):
         super().__init__(family, socket.SOCK_STREAM)
         self._most_of_address = most_of_address
         self._open: dict[int, _Connection] = {}
-        """By descriptor."""
+        """Connections by descriptor."""
         self._timer: asyncio.TimerHandle | None = None
 
     def accept(self) -> tuple[socket.socket, tuple[str, int]]:
-        """The next connection, which now waits for its head."""
+        """Accept the next connection, which waits for its request head."""
         accepted, address = super().accept()
         made = _Connection(accepted, group_address(address[0]))
         self._open = {n: one for n, one in self._open.items() if one.socket.fileno() >= 0}
@@ -389,22 +389,22 @@ class Protocol(H11Protocol):
             self._listener.wait(self._number)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End what waits for the client."""
+        """Stop waiting for the client."""
         self.resume_writing()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """The client does not read."""
+        """Abort the connection later if the client does not read."""
         super().pause_writing()
         self._unread = self.loop.call_later(_READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It reads again."""
+        """Cancel the abort, since the client reads again."""
         super().resume_writing()
         if self._unread is not None:
             self._unread.cancel()
 
 
 def make_protocol(listener: Listener) -> Callable[..., Protocol]:
-    """What uvicorn makes for each connection of a listener."""
+    """Return the factory of protocols for a listener's connections."""
     return partial(Protocol, listener)

@@ -1,4 +1,4 @@
-"""The pages: each is drawn from what a use case says, and holds nothing of its own."""
+"""Render the pages from the results of use cases."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from runner.serve.drawings import FileDiff
 
     Rows = list[dict[str, object]]
-    """The acceptance table, an entry a verdict."""
+    """The acceptance table, one entry for each verdict."""
 else:
     draft_answers = lazy_module("runner.app.draft.draft_answers")
 
@@ -91,7 +91,7 @@ _MOST_FIELDS = 500
 
 
 _MOST_RAN = 3
-"""Proofs that are named beside one line."""
+"""Proofs that are named next to one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class PlanLine:
 
 
 def make_templates() -> Environment:
-    """Every text is escaped, and what cannot be seen in it is spelled out, wherever it is put."""
+    """Create the template environment, which escapes all text and shows invisible characters."""
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -117,7 +117,7 @@ def make_templates() -> Environment:
     made.filters["moment"] = moment
     made.filters["short"] = short
     made.filters["seconds"] = format_seconds
-    # Of `quote`'s default a slash stays, and would be another route.
+    # `quote` by default keeps a slash, which would be another route.
     made.filters["part"] = lambda text: quote(text, safe="")
     made.globals["version"] = __version__
     return made
@@ -143,7 +143,7 @@ class Pages:
         self._templates = make_templates()
 
     def routes(self) -> list[Route]:
-        """What is answered, by path."""
+        """Return all routes."""
         reads = {
             "/": self._home,
             "/b/{build}": self._board,
@@ -160,12 +160,12 @@ class Pages:
             Route(f"/b/{{build}}/do/{name}", partial(self._act, name), methods=["POST"])
             for name in self._actions
         ]
-        # A POST carries the second secret of the session. The API has no such route.
+        # A POST carries the session's second secret. The API has no such route.
         path = "/b/{build}/held-out/{item}"
         return [*found, Route(path, self._failed_tests, methods=["POST"])]
 
     def render(self, template: str, status_: int = 200, /, **values: object) -> HTMLResponse:
-        """A page of its own."""
+        """Render a page that may be outside of a build."""
         known = {"build": None, "tab": "", "waiting": 0, "me": None, "team": self._team}
         values = {**known, "stream": "/api/v1/events" if values.get("me") else "", **values}
         if isinstance(build := values["build"], Build):
@@ -173,7 +173,7 @@ class Pages:
         return HTMLResponse(self._templates.get_template(template).render(values), status_)
 
     def failure(self, error: RunnerError, status: int) -> HTMLResponse:
-        """Why there is no page."""
+        """Return the page that shows an error."""
         return self.render("failure.html", status, error=error)
 
     # --- pages ------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class Pages:
     def _of(
         self, build: Build, template: str, tab: str, waiting: int | None, **values: object
     ) -> Response:
-        """A page of one build; how much waits stands in its head."""
+        """Render a page of a build, with the number of waiting items in its header."""
         if waiting is None:
             project = build.open()
             waiting = count_waiting(project, View.of(project))
@@ -295,7 +295,7 @@ class Pages:
         build = self._build(request)
         body = (await request.body()).decode("utf-8", "replace")
         try:
-            # Without a bound a small body makes millions of fields (CPython issue 34866).
+            # Without a limit a small body makes millions of fields (CPython issue 34866).
             fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
         except ValueError as error:
             raise RunnerError("the form has too many fields") from error
@@ -316,7 +316,7 @@ _MOVED = 409
 
 
 def status_of(error: RunnerError) -> int:
-    """The status of an answer that says this error."""
+    """Return the HTTP status for an error."""
     if isinstance(error, NoBuildError):
         return 404
     return _MOVED if error.code is ExitCode.CONFLICT else 400
@@ -358,12 +358,12 @@ class InspectedItem:
     acceptance: Rows
     editable: tuple[Editable, ...]
     before: str
-    """The item before it in the queue, for `k`; empty for the first."""
+    """Previous item in the queue, for `k`; empty for the first."""
     after: str
     has_items: bool
-    """Whether a person may say of each acceptance item that it is met."""
+    """Whether a person may mark each acceptance item as met."""
     asks_about_tests: bool
-    """Whether held-out tests failed; their output comes by a request of its own."""
+    """Whether held-out tests failed; their output needs a separate request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +393,7 @@ class TaskPage:
 
 
 def list_queue(build: Build) -> tuple[QueueRow, ...]:
-    """Everything that waits, risk first."""
+    """Return all waiting items, the riskiest first."""
     project = build.open()
     with Repository.open(project.root) as repository:
         state = View.of(project).state
@@ -403,7 +403,7 @@ def list_queue(build: Build) -> tuple[QueueRow, ...]:
 
 
 def inspect_item(build: Build, id_: str) -> InspectedItem:
-    """One of them. Raises RunnerError where it does not wait (any more)."""
+    """Return one waiting item. Raises RunnerError if it does not wait."""
     project = build.open()
     with Repository.open(project.root) as repository:
         state = View.of(project).state
@@ -471,7 +471,7 @@ def _files(
 def diff_files(
     project: Project, pairs: Iterable[tuple[Change, bytes | None]]
 ) -> tuple[FileDiff, ...]:
-    """The files of a change, beside each line the proofs that were seen to run it."""
+    """Return the diffs of a change with the proofs that executed each line."""
     store = ImpactStore(project.cache)
     try:
         seen = Observations(store)
@@ -481,7 +481,7 @@ def diff_files(
 
 
 def _ran(seen: Observations, change: Change) -> Mapping[int, str]:
-    """By line which proofs ran these very bytes."""
+    """Return by line the proofs that ran exactly these bytes."""
     if change.content is None:
         return {}
     digest = digest_of(change.content)
@@ -506,7 +506,7 @@ def _proofs(known: TaskState) -> tuple[Proof, ...]:
 
 
 def _editable(project: Project, state: RunState, one: Waiting) -> tuple[Editable, ...]:
-    """What may be edited here; what a text field would change may not."""
+    """Return the editable texts, except those that a text field would alter."""
     if one.kind == "writes":
         found = []
         for change in one.changes:
@@ -526,7 +526,7 @@ def _editable(project: Project, state: RunState, one: Waiting) -> tuple[Editable
 
 
 def inspect_task(build: Build, id_: str) -> TaskPage:
-    """One task. Raises RunnerError for an id that no task has."""
+    """Return the page of one task. Raises RunnerError for an unknown ID."""
     project = build.open()
     asked = find_one_task(project, id_)
     view, known = asked.view, asked.view.states[asked.id]

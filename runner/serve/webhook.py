@@ -1,4 +1,4 @@
-"""`POST /hooks/github`: a forge says that there is news, and the bridge of that repository looks.
+"""`POST /hooks/github`: a forge reports news, and the repository's bridge looks.
 
 No session and no Host are asked for, since a forge has none: a signature by a secret that both
 know says who it is (docs.github.com, "Validating webhook deliveries"). Nothing is taken from what
@@ -35,12 +35,12 @@ _PATH = "/hooks/github"
 _SIGNATURE = re.compile(r"sha256=([0-9a-f]{64})")
 _DELIVERY = re.compile(r"[0-9a-fA-F-]{8,64}")
 _REMEMBERED = 4096
-"""Deliveries that are known again."""
+"""Deliveries remembered to detect repeats."""
 _BURST, _PER_SECOND = 60.0, 10.0
 
 
 class _NoWordError(Exception):
-    """It goes no further, with this status and in these words."""
+    """The request is refused with this status and message."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -57,7 +57,7 @@ class Webhook:
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] != "http" or scope["path"] != _PATH:
             await self._app(scope, receive, send)
             return
@@ -87,8 +87,8 @@ class Webhook:
                 body = await _read(headers, receive)
         except TimeoutError:
             raise _NoWordError(408, "the body did not arrive in time") from None
-        # Before anything is parsed: who does not know the secret reaches no JSON reader. The
-        # comparison takes the same time wherever the two differ, as GitHub's page asks.
+        # Before parsing: without the secret no data reaches the JSON parser. The comparison takes
+        # constant time, as GitHub's page requires.
         made = hmac.new(self._secret, body, hashlib.sha256).hexdigest()
         if not hmac.compare_digest(made, signed[1]):
             raise _NoWordError(401, "the signature does not match the secret")
@@ -97,7 +97,7 @@ class Webhook:
         return {"woken": await asyncio.to_thread(wake_bridge, self._places, _find_name(body))}
 
     def _is_known(self, delivery: str) -> bool:
-        """Whether it was here before; remembered only of who knows the secret."""
+        """Return whether a delivery was already received."""
         if not _DELIVERY.fullmatch(delivery):
             raise _NoWordError(400, "missing or invalid X-GitHub-Delivery")
         known = delivery in self._seen
@@ -126,10 +126,10 @@ async def _read(headers: Headers, receive: Receive) -> bytes:
 
 
 def _find_name(body: bytes) -> str:
-    """The repository that a delivery is about; empty where it is about none."""
+    """Return the repository in a webhook delivery; empty if it names none."""
     try:
         document = json.loads(body)
-    # A hundred thousand brackets make CPython's decoder raise RecursionError, which is no
+    # A hundred thousand brackets make CPython's decoder raise RecursionError, which is not a
     # ValueError.
     except (ValueError, RecursionError):
         raise _NoWordError(400, "the body is not valid JSON") from None

@@ -1,1 +1,1 @@
-"""What `runner init` writes: a plan that builds in seconds, an ownership map, a pattern index."""
+"""The files of `runner init`: a plan that builds in seconds, an ownership map, a pattern index."""

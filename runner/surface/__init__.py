@@ -1,4 +1,4 @@
-"""What a change does besides its own work, as facts: public names, dependencies, settings, files.
+"""Side effects of a change, as facts: public names, dependencies, settings, files.
 
 Everything is computed from the bytes before and after the change. No code of the project runs.
 `facts_of` is the only function that other rooms call.
@@ -35,10 +35,10 @@ _MEDIA = (
     *(".woff", ".woff2", ".ttf", ".otf", ".eot", ".mp3", ".mp4", ".wav", ".ogg", ".webm", ".mo"),
 )
 _HEAD = 8_000
-"""Bytes in which git looks for a NUL, too (`buffer_is_binary`)."""
+"""Bytes in which git also looks for a NUL (`buffer_is_binary`)."""
 _CODE = (".py", ".go", ".rs", *SCRIPTS)
 _SETTINGS = regex(r"\.(?:toml|jsonc?|cfg|ini|ya?ml|mod|txt|in|[cm]?[jt]s)\Z|rc\Z|\.flake8\Z")
-"""Files that may be a manifest or have settings: for others no reader is loaded."""
+"""Files that may be a manifest or contain settings: for others no parser is loaded."""
 
 
 def facts_of(

@@ -1,4 +1,4 @@
-"""Settings of type checkers, linters and tests that a change makes looser.
+"""Find settings of type checkers, linters and tests that a change loosens.
 
 A table of key patterns says which direction is looser. What it does not have is not judged.
 """
@@ -21,18 +21,18 @@ _TOOLS = regex(r"mypy|ruff|pytest|coverage")
 _INI = {"run": "coverage", "report": "coverage"}
 _COMMENT = regex(r"(\"(?:\\.|[^\"\\])*+\")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])", re.DOTALL)
 _OTHER_TABLE = regex(r"\A(ruff(?=\.lint)|pytest(?=\.ini_)|coverage(?=\.r))\.\w+\.")
-"""Tables of which a tool also reads the keys in another place."""
+"""Tables whose keys a tool also reads in another place."""
 _DEEPEST = 8
 _STRICT = regex(
     r"(?:mypy|tsconfig)\b.*\.(?:strict\w*|disallow_\w+|warn_\w+|check_\w+|no_implicit_\w+"
     r"|extra_checks|no(?!Emit\b|Lib\b)[A-Z]\w+|exactOptional\w+|useUnknown\w+|alwaysStrict)"
     r"|pytest\.(?:xfail_strict|strict\w*)|coverage\.branch"
 )
-"""Truths that are stricter when they are on."""
+"""Booleans that are stricter when on."""
 _LOOSE = regex(
     r"(?:mypy|tsconfig)\b.*\.(?:(?:ignore|allow|implicit)_\w+|allow(?:Js|Un\w+)|skipLibCheck)"
 )
-"""Truths that are looser when they are on."""
+"""Booleans that are looser when on."""
 _FLOOR = regex(r"coverage\.fail_under")
 """Numbers that are looser when they are lower."""
 _GROWS = regex(
@@ -43,7 +43,7 @@ _GROWS = regex(
 _SHRINKS = regex(r".*[._-](?:select|enable_error_code)")
 """Lists that are looser when they are shorter."""
 _LEVELS = (("off", "0"), ("warn", "1"), ("error", "2"))
-"""Words of eslint for how much a rule counts, the loosest first."""
+"""eslint's severities of a rule, the loosest first."""
 _HIDES = regex(
     r"--(?:ignore|deselect|ignore-glob)\b|-[km]\b|-p\s*no:|--no-cov|--reruns|-W\s*ignore"
 )
@@ -187,4 +187,4 @@ _FILES: tuple[tuple[str, str, Callable[[str], object]], ...] = (
     (r"(?:ts|js)config[\w.-]*\.json", "tsconfig", _read_json),
     (r"\.eslintrc(?:\.json)?", "eslint", _read_json),
 )
-"""Names of files, the tool they are for, and what reads them."""
+"""File names, their tool, and their parser."""

@@ -1,4 +1,4 @@
-"""The public names of one file of Go, JavaScript, Rust or TypeScript, with their signatures.
+"""Parse the public names and signatures of a Go, JavaScript, Rust or TypeScript file.
 
 One reader walks the syntax trees of all of them; a table has the node types of each language.
 """
@@ -32,15 +32,15 @@ class Kinds:
 
     is_public: Callable[[Node, str], bool]
     inside: re.Pattern[str]
-    """Nodes that only hold declarations."""
+    """Nodes that only contain declarations."""
     functions: re.Pattern[str]
     types: re.Pattern[str]
     values: re.Pattern[str]
     """Constants, variables and fields."""
     spelling: tuple[tuple[str, str], ...]
-    """Patterns in a written type that mean nothing, and what replaces them."""
+    """Patterns in a written type without meaning, and their replacement."""
     is_typed: bool
-    """Whether each other type breaks callers, and types show their members."""
+    """Whether any type change breaks callers, and types show their members."""
 
 
 def read_names(path: str, text: str) -> dict[str, Symbol]:

@@ -1,4 +1,4 @@
-"""Dependencies that a change adds or removes, and whether the lock file knows them."""
+"""Find added and removed dependencies, and whether the lock file knows them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _LARGEST_LOCK = 16 * 1024 * 1024
 _CATCHES = regex(r"\b(?:ImportError|ModuleNotFoundError|Exception|BaseException)\b")
 _IMPORT = r"\b(?:import|from)\s+"
 _NEWER = frozenset(("annotationlib", "compression"))
-"""Modules that later versions of Python bring."""
+"""Modules added by later versions of Python."""
 _OTHER_NAMES = {"bs4": "beautifulsoup4", "pil": "pillow", "cv2": "opencv"}
-"""Import names that the package's name does not hold, for the packages most in use."""
+"""Import names that differ from the package's name, for the most used packages."""
 _MANIFESTS = ("setup.py", "pyproject.toml", "setup.cfg", "Pipfile", "requirements.txt")
 
 

@@ -1,4 +1,4 @@
-"""A fact about a change, the two trees it is computed from, and whether the plan names it."""
+"""A fact about a change, its two trees, and whether the plan names it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
 
 LARGEST = 512 * 1024
-"""Bytes of a file that is compared; a larger one is generated, or takes too long."""
+"""Maximum bytes of a compared file; a larger one is generated, or takes too long."""
 _SECONDS = 10.0
-"""Time for all files of a change."""
+"""Seconds for all files of a change."""
 _MOST_SEARCHED = 4_000
-"""Files of the tree that are searched for the users of a name."""
+"""Maximum files of the tree that are searched for users of a name."""
 _SHOWN = 5
 NOT_MEASURED = "not measured"
 SCRIPTS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
-"""Endings of JavaScript and TypeScript; in this order a file is looked for."""
+"""Suffixes of JavaScript and TypeScript, in search order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +31,21 @@ class Fact:
     """Something that a change does, for a reviewer."""
 
     kind: str
-    """`surface`, `dependency`, `setting`, `file`, or `not measured`."""
+    """Kind: `surface`, `dependency`, `setting`, `file`, or `not measured`."""
     message: str
-    """The whole fact; of one that is merged with others of its title, its own part."""
+    """The whole fact; for one merged with others of its title, its own part."""
     path: str
     line: int = 0
     names: tuple[str, ...] = ()
-    """Words of which the plan has to use one to name this change."""
+    """Words of which the plan must use one to name this change."""
     is_breaking: bool = False
-    """Whether it takes something from others: a question, unless the plan names it."""
+    """Whether it can break users: a question, unless the plan names it."""
     title: str = ""
-    """Facts of one file and one title have one cause, and become one fact."""
+    """Facts of one file with the same title have one cause and are merged."""
     is_named: bool = False
     """Whether the task's text names it."""
     detail: str = ""
-    """All parts of a fact that was merged from more than are shown, one a line."""
+    """All parts of a merged fact that exceeds the shown ones, one per line."""
 
     @property
     def asks(self) -> bool:
@@ -59,10 +59,10 @@ class Trees:
 
     changes: tuple[Change, ...]
     before: Callable[[str], bytes | None]
-    """The bytes of a path at the base; None where there is no such file."""
+    """Returns the bytes of a path at the base; None if there is no such file."""
     is_test: Callable[[str], bool]
     read_files: Callable[[], Iterable[tuple[str, bytes]]]
-    """The paths of the proposed tree with what the files hold."""
+    """Returns paths and contents of the proposed tree."""
     deadline: float = field(default_factory=lambda: effects.monotonic() + _SECONDS)
     _changed: dict[str, bytes | None] = field(default_factory=dict)
     _others: dict[str, bytes] = field(default_factory=dict)
@@ -134,7 +134,7 @@ def merge_facts(task: Task, facts: Iterable[Fact]) -> Iterator[Fact]:
 
 
 def _merge(group: list[Fact]) -> Fact:
-    """Make one fact of those with one title."""
+    """Merge facts with the same title into one."""
     parts = list(dict.fromkeys(one.message for one in group))
     more = f" and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else ""
     return replace(

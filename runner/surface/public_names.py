@@ -1,4 +1,4 @@
-"""The public names that a change takes away or alters, in each language that is known here."""
+"""Find public names that a change removes or alters, in every supported language."""
 
 from __future__ import annotations
 

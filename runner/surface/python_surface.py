@@ -1,4 +1,4 @@
-"""The public surface of Python files, read by griffe from their bytes alone.
+"""Read the public surface of Python files by griffe, without importing them.
 
 griffe parses the source and imports nothing of it. Names that leave `__all__`, or that an
 `__init__` imports for others, are compared here.
@@ -34,16 +34,16 @@ _PUBLISHED = (
     *(("pyproject.toml", "[project]"), ("pyproject.toml", "[tool.poetry]")),
     *(("setup.cfg", "\nname"), ("setup.py", "setup(")),
 )
-"""What in a manifest gives a project a name that others install it by."""
+"""Keys of a manifest that give a project the name for installing it."""
 
 
 class ModulePlace(NamedTuple):
-    """Where a module is in its project."""
+    """The place of a module in its project."""
 
     root: str
-    """The folder that its first part lies in; empty for the top, else with a slash."""
+    """Folder that contains its first part; empty for the top, else with a slash."""
     parts: tuple[str, ...]
-    """Its dotted name."""
+    """Parts of its dotted name."""
     is_published: bool
 
 

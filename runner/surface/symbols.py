@@ -1,4 +1,4 @@
-"""A public name with its signature, and what a change of it takes from its users."""
+"""A public name with its signature, and the breaking changes between two versions."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Symbol:
 
     line: int
     parameters: tuple[Parameter, ...] | None = None
-    """None for what is not called."""
+    """Parameters; None if it can't be called."""
     result: str = ""
-    """The type that a call returns, or that a field has; empty where it is not written."""
+    """Type of a call's result or of a field; empty if not declared."""
     is_typed: bool = False
-    """Whether each other type breaks callers, as in Go and Rust."""
+    """Whether any type change breaks callers, as in Go and Rust."""
 
 
 ELSEWHERE = Symbol(0, result="of another file")
-"""A name that a file has from another one: neither its signature nor its members are known."""
+"""A name that a file imports from another: neither its signature nor members are known."""
 
 
 def compare_surfaces(

@@ -1,1 +1,1 @@
-"""What a person sees at a terminal, and types there."""
+"""Terminal input and output."""

@@ -1,4 +1,4 @@
-"""What a terminal is shown: long texts by pages, a text drawn anew, a notice that it takes long.
+"""Draw on a terminal: paged texts, redrawn texts, slow-operation notices.
 
 Long texts on a terminal, page by page in the person's own pager.
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _DEFAULT = "less"
 _ROOM = 3
-"""Lines that stay free for the question below."""
+"""Lines that stay free for the prompt below."""
 
 
 def show(text: str, environ: Mapping[str, str], out: TextIO | None = None) -> None:
@@ -77,15 +77,15 @@ def _page(text: str, environ: Mapping[str, str]) -> bool:
 
 
 POLL = 0.1
-"""Seconds between two looks at the files."""
+"""Seconds between two checks of the files."""
 SETTLED = 0.3
-"""Seconds without another save before it is acted on."""
+"""Seconds without another save before the change is processed."""
 _CLEAR = "\x1b[H\x1b[2J"
-"""Home, then clear what is seen (ECMA-48); what was scrolled away before is the person's."""
+"""Home, then clear the screen (ECMA-48); the scrollback belongs to the user."""
 
 
 def look_at(files: Iterable[Path]) -> Look:
-    """How these files stand now; nothing in them is read."""
+    """Return the current stat of these files, without reading them."""
     return tuple(map(_look, files))
 
 
@@ -94,7 +94,7 @@ def _look(file: Path) -> tuple[int, int, int] | None:
         known = file.stat()
     except OSError:
         return None
-    # The inode, too: an editor that saves by a rename may leave size and time as they were.
+    # Include the inode: an editor that saves by a rename may keep size and time.
     return known.st_ino, known.st_size, known.st_mtime_ns
 
 
@@ -135,7 +135,7 @@ def watch_runs(run: Callable[[], ExitCode], plan: Path, digests: Callable[[], ob
 
 
 def _readable(digests: Callable[[], object]) -> object:
-    """The specifications as they are now; a plan that cannot be read has none."""
+    """Return the current specifications, or None for an invalid plan."""
     try:
         return digests()
     except RunnerError:
@@ -174,7 +174,7 @@ def watch_text(
 
 
 def _text_or_refusal(text: Callable[[], str]) -> str:
-    """The text; what is half saved, or really wrong, the next save may mend."""
+    """Return the text, or the error message while the plan is invalid."""
     try:
         return text()
     except RunnerError as error:
@@ -185,12 +185,12 @@ def _text_or_refusal(text: Callable[[], str]) -> str:
 
 
 PATIENCE = 2.0
-"""Seconds without a word."""
+"""Seconds without output."""
 
 
 @contextmanager
 def patience(doing: str, seconds: float = PATIENCE) -> Iterator[None]:
-    """Say once what is being done, if it is not done after so many seconds."""
+    """Print a progress message once if the block takes longer than `seconds`."""
     timer = Timer(seconds, lambda: print(f"still {doing} …", file=sys.stderr, flush=True))
     timer.daemon = True
     timer.start()

@@ -1,4 +1,4 @@
-"""One key pressed at a terminal, without Enter; a line of input where there is no terminal.
+"""Read one key without Enter at a terminal, or a line of input elsewhere.
 
 The terminal leaves canonical mode for as long as a key is waited for and no longer: it is put back
 after the key, on any exception, and on a signal before anybody else hears of it, so that neither
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _LOOK = 0.1
-"""Seconds between two calls of what goes on meanwhile."""
+"""Seconds between two calls of the background work."""
 _SEQUENCE = 0.05
-"""Seconds in which the rest of a terminal's escape sequence comes."""
-# Outside of canonical mode Ctrl-D makes no end of file: its byte is read like any other (POSIX,
-# 11.1.9 Special Characters).
+"""Seconds for the rest of a terminal's escape sequence."""
+# Outside of canonical mode Ctrl-D is no end of file: its byte is read like any other (POSIX, 11.1.9
+# Special Characters).
 _ESCAPE, _NOBODY, _ENTER = b"\x1b", (b"", b"\x04"), (b"\r", b"\n")
 _LOCAL = 3
-"""Where the local modes stand in what tcgetattr(3) gives."""
+"""Index of the local modes in the result of tcgetattr(3)."""
 _HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGTSTP)
 
 
 def read_key(question: str, meanwhile: Callable[[], object] | None = None) -> str | None:
-    """The key that answers a question, or the line where input is no terminal.
+    """Prompt for one key, or for a line without a terminal; None at end of input.
 
     Enter alone is the empty text; None means that nobody is there any more. What was typed before
     the question stood there does not count, for it answers nothing that was read. `meanwhile` is
@@ -49,7 +49,7 @@ def read_key(question: str, meanwhile: Callable[[], object] | None = None) -> st
 
 
 def read_line(question: str) -> str | None:
-    """A line of input, without white space around it; None when nobody is there any more."""
+    """Prompt for a line and return it without surrounding spaces; None at end of input."""
     _put(question)
     line = sys.stdin.readline()
     if not line:
@@ -87,7 +87,7 @@ def _wait(descriptor: int, meanwhile: Callable[[], object] | None) -> str | None
 
 
 def _read(descriptor: int, most: int) -> bytes:
-    """What was typed; nothing where the terminal has gone."""
+    """Read typed input; empty if the terminal is gone."""
     try:
         return os.read(descriptor, most)
     except OSError:
@@ -111,7 +111,7 @@ class _Keys:
 
     @contextmanager
     def key_by_key(self) -> Iterator[None]:
-        """Key by key in here."""
+        """Switch the terminal to single keys for the duration of the block."""
         for number in _HEARD:
             with suppress(ValueError):  # signals are heard in the main thread alone
                 self._handlers[number] = signal.signal(number, self._hear)
@@ -127,17 +127,17 @@ class _Keys:
     def _take(self, when: int) -> None:
         with suppress(termios.error):
             modes = termios.tcgetattr(self._descriptor)
-            # ISIG stays, so that Ctrl-C and Ctrl-Z are signals still (POSIX, 11.2.5 Local Modes).
+            # ISIG stays on, so that Ctrl-C and Ctrl-Z remain signals (POSIX, 11.2.5 Local Modes).
             modes[_LOCAL] &= ~(termios.ICANON | termios.ECHO)
             termios.tcsetattr(self._descriptor, when, modes)
 
     def _put_back(self) -> None:
         with suppress(termios.error):  # it may have gone
-            # At once: TCSADRAIN waits for output, and a terminal stopped by Ctrl-S takes none.
+            # Immediately: TCSADRAIN waits for output, which a terminal stopped by Ctrl-S blocks.
             termios.tcsetattr(self._descriptor, termios.TCSANOW, self._before)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
-        """Put the terminal back, then do what the signal does without us."""
+        """Restore the terminal, then run the original handler of the signal."""
         before = self._handlers.get(signal.Signals(number))
         if before is signal.SIG_IGN:
             return
@@ -145,8 +145,8 @@ class _Keys:
         if callable(before):
             before(number, frame)
             return
-        # By the default action and not by an exit code: only so does the shell see that a signal
-        # ended or stopped us (POSIX, wait: WIFSIGNALED, WIFSTOPPED).
+        # By the default action, not an exit code: only so does the shell see that a signal ended or
+        # stopped us (POSIX, wait: WIFSIGNALED, WIFSTOPPED).
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
         signal.signal(number, self._hear)  # it was stopped, and goes on

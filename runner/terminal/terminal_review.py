@@ -1,4 +1,4 @@
-"""The review at the terminal, of tasks and of writes by hand: one question, one key."""
+"""Review tasks and staged writes at the terminal: one question, one key."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ PROVING = "testing your edit; it lands as you saved it"
 UNCHANGED = "nothing changed"
 _MOVES = {"n": Answer.NEXT, "p": Answer.PREVIOUS}
 _KEYED = re.compile(r"\[\w\]")
-"""How a question names a key; `[y/N]` wants a line."""
+"""Notation of a key in a prompt; `[y/N]` expects a line."""
 _QUESTION = "[a]pply, [e]dit, [r]eject, [s]how again, or [w]ait? "
 
 
 def find_asker(console: Console, environ: Mapping[str, str]) -> TerminalAsker | None:
-    """Who puts questions to the person at the terminal; None where nobody may be asked."""
+    """Return an asker for the person at the terminal; None if there is no person."""
     return TerminalAsker(console, environ) if has_person(environ) else None
 
 
 def has_person(environ: Mapping[str, str]) -> bool:
-    """Whether somebody sits at a terminal and may be asked."""
+    """Return whether prompts are possible: standard streams are terminals and CI is unset."""
     return sys.stdin.isatty() and sys.stderr.isatty() and environ.get("CI", "").lower() != "true"
 
 
@@ -68,7 +68,7 @@ class TerminalAsker:
         self._environ = environ
 
     def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Reply:
-        """The answer to one change; asks again until there is one. No more input means wait."""
+        """Prompt until a change has an answer; end of input means wait."""
         draft = EditedProposal(change)
         with self._console.pause():
             self._show(task, change, before, spot)
@@ -84,7 +84,7 @@ class TerminalAsker:
                     return answer
 
     def _meanwhile(self, spot: Spot) -> Callable[[], None] | None:
-        """What goes on while nothing is typed; its output is shown after the answer."""
+        """Return a function that continues other work during a prompt, or None."""
         if (going_on := spot.meanwhile) is None:
             return None
 
@@ -95,7 +95,7 @@ class TerminalAsker:
         return go_on
 
     def choose(self, text: str, question: str) -> str:
-        """What is typed, in small letters, after a text and a question; empty where nobody is."""
+        """Show a text and a question, and return the answer in lower case."""
         with self._console.pause():
             if text:
                 screen.show(text, self._environ, sys.stderr)
@@ -160,14 +160,14 @@ class TerminalAsker:
 
 
 def _key_of(typed: str | None) -> str:
-    """What a key or a line means: capitals count where they stand alone."""
+    """Return the key of an input; a single capital letter is kept."""
     if typed is None:
         return "w"
     return typed if typed in ("A", "R") else typed.lower()[:1]
 
 
 def _question(change: Change, spot: Spot) -> str:
-    """What may be typed about a change at its place among the task's others."""
+    """Return the prompt with all choices for a change."""
     choices = ["[a]pprove" if spot.is_plan else "[a]pply"]
     every = "yes to a[l]l plans" if spot.is_plan else f"apply a[l]l {spot.left}"
     choices += [every] if spot.left > 1 else []
@@ -203,20 +203,20 @@ _PLAN_KEYS = {
 
 
 def _explain(question: str, spot: Spot) -> Iterator[str]:
-    """What each key does that may be typed now."""
+    """Yield an explanation of each available key."""
     keys = {**_KEYS, **_PLAN_KEYS} if spot.is_plan else _KEYS
     yield from (f"  {key}  {meaning}" for key, meaning in keys.items() if f"[{key}]" in question)
 
 
 class EditedProposal:
-    """What a person makes of a proposal in their editor: a text that is refused is not lost."""
+    """A person's edit of a proposal; a refused text is preserved."""
 
     def __init__(self, change: Change) -> None:
         self.change = change
         self._text = change.content or b""
 
     def ask_editor(self, environ: Mapping[str, str], *, proving: bool) -> Reply | None:
-        """The answer that a saved text is; None where nothing came of it, or it is the same."""
+        """Open the editor and return the edited text as an answer; None if it is unchanged."""
         content = self.edit(environ)
         if content == self.change.content:
             print(UNCHANGED, file=sys.stderr)
@@ -243,14 +243,14 @@ class EditedProposal:
 
 
 def edit_content(path: str, content: bytes, environ: Mapping[str, str]) -> bytes:
-    """The content as a person leaves it in their editor.
+    """Open the content in the user's editor and return the result. Raises RunnerError.
 
     Raises RunnerError when no editor is set, when it cannot start or says no, and when it leaves
     no file.
     """
     words = _editor(environ)
     with TemporaryDirectory(prefix="runner-edit-") as folder:
-        # Under its own name, by which an editor knows the language.
+        # Keep its name, by which an editor detects the language.
         file = Path(folder) / Path(path).name
         file.write_bytes(content)
         status = run_interactive((*words, str(file)), Path(folder))
@@ -268,11 +268,11 @@ def edit_content(path: str, content: bytes, environ: Mapping[str, str]) -> bytes
 
 
 def _editor(environ: Mapping[str, str]) -> list[str]:
-    """The words of the command that opens a file. Raises RunnerError where none is set."""
-    # In git's order (git-var(1), GIT_EDITOR): who has set both means the first for a screen.
+    """Return the editor's command. Raises RunnerError if none is set."""
+    # In git's order (git-var(1), GIT_EDITOR): with both set, the first is for a screen.
     line = environ.get("VISUAL") or environ.get("EDITOR") or ""
     try:
-        # With options: graphical editors return at once but for `--wait`.
+        # With options: graphical editors return immediately without `--wait`.
         words = shlex.split(line)
     except ValueError as error:
         raise RunnerError(f"invalid editor command: {line}", hint="export EDITOR=vi") from error
@@ -282,7 +282,7 @@ def _editor(environ: Mapping[str, str]) -> list[str]:
 
 
 def format_findings(findings: tuple[Finding, ...]) -> Iterator[str]:
-    """Findings as lines, without a value in them."""
+    """Yield the findings as redacted lines."""
     for one in findings:
         yield display(redact(f"{one.path}:{one.line}: {one.message}"))
 
@@ -298,7 +298,7 @@ def read_reason() -> str:
 
 @dataclass(frozen=True, slots=True)
 class StagedDialogue:
-    """Where a person looks at proposals and answers them."""
+    """The dialogue in which a person reads proposals and answers them."""
 
     proposals: Proposals
     environ: Mapping[str, str]
@@ -313,7 +313,7 @@ class StagedDialogue:
         return self._answer(proposed)
 
     def show(self, staged: Staged, *, as_json: bool) -> ExitCode:
-        """One proposal, with what there is to say of it."""
+        """Print one proposal with remarks on it."""
         change = self.proposals.staging.read(staged)
         if as_json:
             diff = self._diff(change, colour=False)
@@ -337,7 +337,7 @@ class StagedDialogue:
         return ExitCode.OK
 
     def edit(self, staged: Staged) -> ExitCode:
-        """Let the person change the proposal; what comes back is a proposal like any other."""
+        """Let the person edit the proposal; the result is a normal proposal."""
         change = self.proposals.editable(staged)
         return self._revise(staged, edit_content(change.path, change.content or b"", self.environ))
 
@@ -353,7 +353,7 @@ class StagedDialogue:
         return self._ask(staged, content) if _at_terminal() else ExitCode.FAILED
 
     def _edit(self, staged: Staged, draft: bytes | None) -> bytes | None:
-        """What they make of it, or of their own text that was refused; None where of neither."""
+        """Let a person edit the proposal or their rejected draft; None if it cannot be edited."""
         try:
             change = self.proposals.editable(staged)
             return edit_content(change.path, draft or change.content or b"", self.environ)
@@ -375,7 +375,7 @@ class StagedDialogue:
     # --- asking -----------------------------------------------------------------------
 
     def _answer(self, proposed: ProposalResult) -> ExitCode:
-        """What a proposal comes to: refused at once, or shown and decided."""
+        """Show a proposal and ask for a decision, or print why it was refused."""
         if proposed.staged is None:
             _say(proposed.findings)
             print("refused: nothing was staged", file=sys.stderr)
@@ -388,7 +388,7 @@ class StagedDialogue:
         return self._ask(proposed.staged)
 
     def _ask(self, staged: Staged, draft: bytes | None = None) -> ExitCode:
-        """The person's answer; without a person at a terminal it waits."""
+        """Prompt for an answer and apply it; without a terminal the write waits."""
         while _at_terminal():
             match (single_key.read_key(_QUESTION) or "wait").lower()[:1]:
                 case "a":
@@ -434,7 +434,7 @@ def _at_terminal() -> bool:
 
 
 def _say(findings: Iterable[Finding]) -> None:
-    """Findings on standard error, without a value in them."""
+    """Print findings to standard error, redacted."""
     for found in findings:
         where = display_path(found.path)
         column = f":{found.column}" if found.column else ""

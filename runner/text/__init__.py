@@ -1,1 +1,1 @@
-"""Foreign text made fit to be shown to a person."""
+"""Make foreign text safe to show."""

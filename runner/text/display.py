@@ -1,4 +1,4 @@
-"""Text from outside, made safe to show: what cannot be seen is spelled out.
+"""Make text from outside safe to show: spell out invisible characters.
 
 Terminals obey control characters, bidi overrides reorder what a reviewer reads, and invisible
 characters hide what a reviewer approves. Every text that we did not write passes `display`
@@ -30,9 +30,9 @@ else:
 
 
 # Unicode 16 general categories Cc, Cf, Cs, Zl and Zp, together with the derived property
-# Default_Ignorable_Code_Point (DerivedCoreProperties.txt) and the two blanks that look like
-# nothing at all: U+2800 and the Hangul fillers. Written out, because asking `unicodedata` for
-# every character is a hundred times slower than one regular expression.
+# Default_Ignorable_Code_Point (DerivedCoreProperties.txt) and two invisible blanks: U+2800 and the
+# Hangul fillers. Listed explicitly, because calling `unicodedata` for every character is a hundred
+# times slower than one regular expression.
 _UNSEEN = (
     r"\x00-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890-\u0891\u08e2"
     r"\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800"
@@ -44,7 +44,7 @@ _ONE_LINE = regex(f"[{_UNSEEN}]")
 _MANY_LINES = regex(rf"(?![\n\t])[{_UNSEEN}]")
 _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _MARKUP = regex(r"<(?=[A-Za-z/!?])|(?<=!)\[|(?<=\])[(\[:]")
-"""What begins a tag or autolink, an image, and the target of a link (CommonMark 0.31, 6.3-6.6)."""
+"""Start of a tag or autolink, an image, and the target of a link (CommonMark 0.31, 6.3-6.6)."""
 _ENTITIES = {"<": "&lt;", "[": "&#91;", "(": "&#40;", ":": "&#58;"}
 _TICKS = regex("`+")
 _EMOJI_PRESENTATION = "\ufe0f"
@@ -53,7 +53,7 @@ _LAST_BMP = 0xFFFF
 
 
 def display(text: str, *, lines: bool = False) -> str:
-    r"""`text` with every character that cannot be seen spelled out (ESC as `\x1b`).
+    r"""Return `text` with every invisible character escaped.
 
     Control, bidi, zero-width and otherwise invisible characters and lone surrogates become
     escapes. With `lines`, newline and tab stay as they are; without it the result is one line.
@@ -64,19 +64,19 @@ def display(text: str, *, lines: bool = False) -> str:
 
 
 def display_markdown(text: str) -> str:
-    """`text` as one line of a Markdown file: words, and no tag, image or link among them.
+    """Return `text` as one line of Markdown without active tags, images or links.
 
     Whoever opens the file in an editor or on a forge would fetch an image and follow a link. It is
     escaped in code spans, too, where it looks odd: whether a backtick opens one depends on lines
     around it, which may be a stranger's.
     """
-    # As entities: a backslash would be one of two behind a stranger's own.
+    # As entities: a backslash could pair with one in the untrusted text.
     return _MARKUP.sub(lambda found: _ENTITIES[found[0]], display(text))
 
 
 def code_span(text: str) -> str:
-    """A CommonMark code span (section 6.1), also around backticks."""
-    # A span ends at the first run of just as many backticks, whatever stands before them.
+    """Return a CommonMark code span (section 6.1), even around backticks."""
+    # A span ends at the first run of equally many backticks, whatever precedes it.
     longest = max(map(len, _TICKS.findall(text)), default=0)
     ticks = "`" * (longest + 1)
     pad = " " if longest else ""
@@ -84,7 +84,7 @@ def code_span(text: str) -> str:
 
 
 def escape_annotation(text: str) -> str:
-    """`text` as the message of a CI workflow command (`::error::…`): one line, nothing obeyed.
+    """Escape `text` for a CI workflow command (`::error::…`), on one line.
 
     Escapes as GitHub's workflow commands are documented: `%`, carriage return and newline.
     """
@@ -93,7 +93,7 @@ def escape_annotation(text: str) -> str:
 
 
 def escape_annotation_property(text: str) -> str:
-    """`text` as a property of a workflow command (`file=…`): colon and comma escaped too."""
+    """Escape `text` as a property of a workflow command (`file=…`), including colons and commas."""
     return escape_annotation(text).replace(":", "%3A").replace(",", "%2C")
 
 
@@ -122,7 +122,7 @@ def _follows_symbol(text: str, position: int) -> bool:
 
 
 def format_error(error: RunnerError) -> str:
-    """The lines for standard error, without the last line's end."""
+    """Format an error for standard error, without a final line end."""
     where = f" ({display(error.where)})" if error.where else ""
     lines = [f"runner: {display(error.message)}{where}"]
     if error.detail:
@@ -136,7 +136,7 @@ def format_error(error: RunnerError) -> str:
 
 
 def columns(text: str) -> int:
-    """How many terminal columns a displayed text takes (UAX 11: wide and full-width take two).
+    """Return the terminal columns of a text (UAX 11: wide and full-width characters take two).
 
     Not rich's `cell_len`: `status` and `version` start without rich.
     """
@@ -146,13 +146,13 @@ def columns(text: str) -> int:
 
 
 def pad(text: str, size: int, *, right: bool = False) -> str:
-    """`text` in `size` columns."""
+    """Pad `text` to `size` columns."""
     blanks = " " * (size - columns(text))
     return blanks + text if right else text + blanks
 
 
 def cut(text: str, size: int) -> str:
-    """`text` in at most `size` columns; what was cut off shows as `…`."""
+    """Cut `text` to at most `size` columns, with `…` for the rest."""
     if columns(text) <= size:
         return text
     kept, used = "", 0
@@ -167,7 +167,7 @@ def cut(text: str, size: int) -> str:
 def _columns_of(character: str) -> int:
     if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
         return 0
-    # Ambiguous ones (A) count as narrow, as UAX 11 recommends where the context is not known.
+    # Ambiguous ones (A) count as narrow, as UAX 11 recommends for unknown context.
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
 
 
@@ -176,12 +176,12 @@ def _columns_of(character: str) -> int:
 
 _TAB = 4
 _LONGEST = 120
-"""Characters of a line that are shown; a longer line is cut around the caret."""
+"""Maximum characters of a shown line; a longer one is cut around the caret."""
 _MARK = "…"
 
 
 def caret(line_text: str, column: int, width: int = 1) -> str:
-    """Two lines: `line_text` made visible, and `^` under `width` characters from `column`.
+    """Return `line_text` and a line with `^` under `width` characters from `column`.
 
     `column` counts characters from 1; one beyond the line points behind its end. Tabs are shown
     as blanks, wide characters take two columns, and a line longer than 120 characters is cut.
@@ -199,7 +199,7 @@ def caret(line_text: str, column: int, width: int = 1) -> str:
 
 
 def _visible(text: str, already: int = 0) -> str:
-    """`text` on one line; a tab becomes the blanks up to the next stop."""
+    """Return `text` on one line, with tabs expanded to the next tab stop."""
     shown = ""
     for number, piece in enumerate(text.split("\t")):
         if number:

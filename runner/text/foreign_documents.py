@@ -1,4 +1,4 @@
-"""JSON, TOML and YAML of others: what is wrong is a ValueError or YAMLError, and none hangs.
+"""Parse foreign JSON, TOML and YAML within bounds; errors are ValueError or YAMLError.
 
 They come with any clone and in what any program prints.
 """
@@ -18,17 +18,17 @@ else:
     tomllib = lazy_module("tomllib")
 
 _MOST_DOTS = 300
-"""Dots of one key: tomllib walks all tables again for each of its parts; 50,000 took 42 s."""
+"""Dots of one key: tomllib walks all tables again for each part; 50,000 took 42 s."""
 _PART = regex(
     r"""(?P<key>"(?:\\.|[^"\\])*+(?:"|\Z)|'[^']*+(?:'|\Z)|[\w-]++)|[ \t]++|.""", re.DOTALL
 )
-"""Of a line of TOML; a text without an end goes on to that of the line."""
+"""Part of a TOML line; an unclosed string extends to the end of the line."""
 _NO_VALUES = (ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
-"""How PyYAML's constructors end for `2024-13-45`, `!!bool x`, `!!int ""` and `!!timestamp x`."""
+"""Errors of PyYAML's constructors for `2024-13-45`, `!!bool x`, `!!int ""` and `!!timestamp x`."""
 
 
 def parse_json(text: str | bytes) -> object:
-    """The value of a JSON document (RFC 8259). Raises ValueError."""
+    """Parse a JSON document (RFC 8259). Raises ValueError."""
     try:
         value: object = json.loads(text)
     except RecursionError as error:
@@ -37,12 +37,12 @@ def parse_json(text: str | bytes) -> object:
 
 
 def parse_toml(text: str, *, bounded: bool = True) -> dict[str, object]:
-    """The tables of a TOML document (v1.0).
+    """Parse a TOML document (v1.0). Raises ValueError.
 
     Raises ValueError that says what is wrong, and where, as tomllib does: `(at line 3, column 5)`.
     `bounded=False` is for what was parsed before in a process with a time limit.
     """
-    # By its own line ends (TOML 1.0, Newline): others may stand in a key.
+    # Split at TOML's line ends (TOML 1.0, Newline): others may be part of a key.
     for number, line in enumerate(text.split("\n") if bounded else (), 1):
         if line.count(".") > _MOST_DOTS and _longest_key(line) > _MOST_DOTS:
             raise ValueError(f"too many dots (at line {number}, column 1)")
@@ -53,7 +53,7 @@ def parse_toml(text: str, *, bounded: bool = True) -> dict[str, object]:
 
 
 def _longest_key(line: str) -> int:
-    """The most dots of what may be one key."""
+    """Return the largest number of dots in a possible TOML key of the line."""
     most = dots = 0
     wants_dot = False
     for part in _PART.finditer(line):
@@ -68,7 +68,7 @@ def _longest_key(line: str) -> int:
 
 
 def read_yaml(text: str) -> object:
-    """The values of a document. Raises YAMLError, also for a value that its tag does not fit."""
+    """Parse a YAML document. Raises YAMLError, also for a value that does not fit its tag."""
     import yaml
 
     try:

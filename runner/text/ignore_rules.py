@@ -1,4 +1,4 @@
-"""Lines as in gitignore(5), from anywhere: bad ones match nothing, as in git, and raise nothing.
+"""Match gitignore(5) patterns from any source; invalid ones match nothing, as in git.
 
 The one door to pathspec. It matches by RE2, so in time linear in rules and path.
 """
@@ -22,17 +22,17 @@ else:
     pathspec = lazy_module("pathspec")
     re2 = lazy_module("re2")
 
-# `[[a]` means what git means by it; Python warns of a syntax that `re` may have one day.
+# `[[a]` has git's meaning; Python warns of a syntax that `re` may add in the future.
 warnings.filterwarnings("ignore", category=FutureWarning, module=r"pathspec\.")
 
 LONGEST = 4096
 MOST_WILDCARDS = 16
-"""Runs of `*`, `?` and `[` in one rule."""
+"""Maximum runs of `*`, `?` and `[` in one rule."""
 _WILDCARD = regex(r"\*+|[?\[]")
 
 
 def ignore_rules(lines: Iterable[str]) -> Callable[[str], bool]:
-    """Whether these rules together name a file."""
+    """Return a function that tests if these rules match a file."""
     good = [line for line in lines if is_rule(line)]
     if not good:
         return _nothing
@@ -48,13 +48,13 @@ def ignore_rules(lines: Iterable[str]) -> Callable[[str], bool]:
 
 
 def wildcards(rule: str) -> int:
-    """How many wildcards a rule has; `**` is one."""
+    """Count the wildcards of a rule; `**` is one."""
     return len(_WILDCARD.findall(rule))
 
 
 @lru_cache(maxsize=4096)
 def is_rule(line: str) -> bool:
-    """Whether one line is a rule that can be read, and bounded in what it costs."""
+    """Return whether a line is a valid ignore rule of acceptable length."""
     if len(line) > LONGEST:
         return False
     try:

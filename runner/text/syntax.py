@@ -1,4 +1,4 @@
-"""Reads Python source into its syntax tree, one text at a time."""
+"""Parse Python source into its syntax tree, one text at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TRIES = 5
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Hold off other parsing, and the warnings of this one.
+    """Hold the parser lock, and suppress warnings of this parse.
 
     CPython before 3.13 counts the depth of syntax trees for all threads together, and raises
     SystemError ("AST constructor recursion depth mismatch", CPython issue 106905) where another
@@ -31,7 +31,7 @@ def one_at_a_time() -> Iterator[None]:
 
 
 def python_tree(source: str | bytes) -> ast.Module | None:
-    """The syntax tree of a Python text; None for what this Python cannot read."""
+    """Parse Python source; return None if the syntax is not supported."""
     for _ in range(_TRIES):
         try:
             with one_at_a_time():
@@ -44,7 +44,7 @@ def python_tree(source: str | bytes) -> ast.Module | None:
 
 
 def name_of(node: ast.expr) -> str:
-    """The dotted name of a call or an attribute; empty for what has none."""
+    """Return the dotted name of a call or attribute; empty if it has none."""
     if isinstance(node, ast.Call):
         return name_of(node.func)
     if isinstance(node, ast.Attribute):

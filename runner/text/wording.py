@@ -35,28 +35,28 @@ _SHORT = 12
 _LONGEST = 19
 _DETAIL_LINES = 4
 _FAILED = regex(r"(?P<test>\S.*?) (?:failed|error) at (?P<place>\S+:\d+): (?P<why>.+)")
-"""How the detail of a check begins that names its tests (`gates/check_run`)."""
+"""Start of a check's detail that names its tests (`gates/check_run`)."""
 
 
 def read_number(text: str) -> int:
-    """The number that somebody typed; -1 for anything else: `²` is a digit of Unicode, too."""
+    """Parse a non-negative decimal number; return -1 for anything else, such as `²`."""
     return int(text) if len(text) < _LONGEST and text.isascii() and text.isdigit() else -1
 
 
 def plural(number: int, noun: str) -> str:
-    """`1 task`, `2 tasks`."""
+    """Return a count with its noun: `1 task`, `2 tasks`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def join_few(names: Sequence[str], most: int = _LISTED) -> str:
-    """`TASK-001, TASK-002`; of many only the first, and how many more there are."""
+    """Join names as `TASK-001, TASK-002`; of many only the first ones and a count."""
     more = len(names) - most
     shown = ", ".join(names[:most])
     return f"{shown} and {more} more" if more > 0 else shown
 
 
 def abridge(command: str, most: int = 300) -> str:
-    """Shorten a command: of very many files it shows the first, and how many more."""
+    """Shorten a command to its first words and the number of words left out."""
     if len(command) <= most:
         return command
     words = command.split(" ")
@@ -65,7 +65,7 @@ def abridge(command: str, most: int = 300) -> str:
 
 
 def moment(time: str) -> str:
-    """A time of the journal (RFC 3339) on the person's own clock; what is no time as it stands."""
+    """Format a journal time (RFC 3339) in local time; an invalid one is returned unchanged."""
     try:
         return f"{datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M:%S}"
     except ValueError:
@@ -73,12 +73,12 @@ def moment(time: str) -> str:
 
 
 def short(commit: str) -> str:
-    """A commit as a person writes it."""
+    """Return the abbreviated commit."""
     return display(commit[:_SHORT])
 
 
 def finding_lines(finding: Finding) -> list[str]:
-    """A finding as it is shown: check, place and message, what says most of its detail, its hint.
+    """Return the lines of a finding: check, place, message, key details and hint.
 
     A check that names its failing tests begins with these, each with its line and assertion; of
     another the begin and the end of its output are shown: linters name a rule first.
@@ -99,7 +99,7 @@ def finding_lines(finding: Finding) -> list[str]:
 
 
 def refusal_lines(findings: Sequence[Finding], most: int) -> list[str]:
-    """Why work was refused: the first of its findings, and how many more there are."""
+    """Return the lines of the first errors, and the number of further ones."""
     refusals = [finding for finding in findings if finding.refuses]
     lines = [line for finding in refusals[:most] for line in finding_lines(finding)]
     more = len(refusals) - most
@@ -118,7 +118,7 @@ def without_repeated_hints(lines: Iterable[str], shown: set[str]) -> list[str]:
 
 
 def list_failures(detail: str) -> list[str]:
-    """The tests that a check names as failed, `tests/test_a.py:5: AssertionError: … (test_a)`."""
+    """Return the failed tests in a detail text: `tests/test_a.py:5: AssertionError: … (test_a)`."""
     found = [match for line in detail.splitlines() if (match := _FAILED.match(line))]
     lines = [f"{one['place']}: {one['why']}  ({one['test']})" for one in found[:_LISTED]]
     more = len(found) - _LISTED
@@ -135,7 +135,7 @@ _MANY = frozenset(_MANY_WORDS.split())
 
 
 def count_words(number: int, name: str) -> str:
-    """`3 failures`, `1 failure`, `1 passed`."""
+    """Return a count with its word: `3 failures`, `1 failure`, `1 passed`."""
     return f"{number} {name.removesuffix('s') if number == 1 and name in _MANY else name}"
 
 
@@ -145,17 +145,17 @@ def count_words(number: int, name: str) -> str:
 _LONGEST_WORD = 100
 _NUMBER = regex(r"[1-9]\d*")
 _NEAR = 0.7
-"""Share of letters in common (difflib's ratio) below which a guess helps nobody."""
+"""Minimum share of common letters (difflib's ratio) for a useful suggestion."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`did you mean "status"?` for the known word nearest to `word`, or an empty text."""
+    """Return `did you mean "status"?` for the known word nearest to `word`, or an empty text."""
     near = nearest(word, known)
     return f'did you mean "{display(near)}"?' if near else ""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word nearest to `word`, letter case ignored; empty when none is near.
+    """Return the known word closest to `word`, ignoring case; empty if none is close.
 
     The same letters in another order come first: who types `statsu` means `status`, not `stats`.
     A number is never a misspelling of another: `TASK-009` does not mean `TASK-003`.
@@ -170,12 +170,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def name_attempt(number: int) -> str:
-    """`attempt 2`; `plan 1` of a session that only plans, which is numbered below zero."""
+    """Return `attempt 2`, or `plan 1` for a session that only plans and has a negative number."""
     return f"plan {-number}" if number < 0 else f"attempt {number}"
 
 
 def attempt_folder(number: int) -> str:
-    """The folder of its logs: `2`, `plan-1`."""
+    """Return the name of an attempt's log folder: `2`, `plan-1`."""
     return f"plan-{-number}" if number < 0 else str(number)
 
 
@@ -184,7 +184,7 @@ _AGE = regex(r"(\d{1,6})([mhdw])")
 
 
 def seconds_of_age(typed: str, where: str) -> float:
-    """The seconds of an age. Raises RunnerError for what is none, naming `where` it was given."""
+    """Parse an age into seconds. Raises RunnerError with its source `where` if it is invalid."""
     match = _AGE.fullmatch(typed.strip().casefold())
     if match is None or not int(match[1]):
         raise RunnerError(
@@ -203,7 +203,7 @@ _OF_DEVELOPERS = frozenset({"dev", "docs", "release"})
 
 
 def install_hint(extra: str) -> str:
-    """The command that adds an extra to this very installation.
+    """Return the command that adds an extra to this installation.
 
     A bare `pip` is whichever comes first on PATH: the environment of the project as a rule, and of
     `pipx` none. Nobody is sent there to fetch a name that his index may give to somebody else.
@@ -215,7 +215,7 @@ def install_hint(extra: str) -> str:
 
 
 def refusal_of_import(error: ImportError) -> RunnerError | None:
-    """The error for a module that an extra brings and nobody installed; None for a bug."""
+    """Return the error for a missing module of an extra, or None if it is a bug."""
     module = (error.name or "").partition(".")[0]
     extra = _find_extra(module) if module else ""
     if not extra:
@@ -225,7 +225,7 @@ def refusal_of_import(error: ImportError) -> RunnerError | None:
 
 
 def _find_extra(module: str) -> str:
-    """Of what the distribution says it requires; distributions are named as their modules are."""
+    """Return the extra of this distribution that requires a module; else empty."""
     try:
         wanted = metadata.requires(_DISTRIBUTION) or []
     except metadata.PackageNotFoundError:

@@ -1,1 +1,1 @@
-"""Every write passes here: path rules, secret scan, staged write, compile, SAST, write log."""
+"""The write pipeline: path rules, secret scan, staged write, compile, SAST, write log."""

@@ -1,4 +1,4 @@
-"""bandit over one Python source in this process, bounded, deaf to `nosec`, with its own settings.
+"""Scan one Python source with bandit in this process, bounded, ignoring `nosec`.
 
 The one door to bandit; import nothing of it elsewhere. It is driven below its own manager,
 which would count tokens for `nosec` and swallow our deadline.
@@ -58,7 +58,7 @@ class Unscanned(Exception):  # noqa: N818 - the word for what happened
 
 
 def scan(content: bytes, path: str, *, seconds: float) -> tuple[SastFinding, ...]:
-    """The findings of bandit in a Python source; raises Unscanned where it is too large or broken.
+    """Run bandit on Python source. Raises Unscanned if it is too large or invalid.
 
     `seconds` bounds the walk over the tree, as `longest` says; parsing is bounded by size and
     `parse_limits`.
@@ -80,7 +80,7 @@ def scan(content: bytes, path: str, *, seconds: float) -> tuple[SastFinding, ...
 
 
 def longest(content: bytes, seconds: float) -> float:
-    """Seconds of processor time for one walk: so many, and as many again for every 16 kB.
+    """Return the processor seconds for one walk, which grow with the source's size.
 
     Ordinary code takes a third of it. A machine that is busy with something else changes nothing.
     """
@@ -89,7 +89,7 @@ def longest(content: bytes, seconds: float) -> float:
 
 def _findings(content: bytes, path: str, deadline: float) -> tuple[SastFinding, ...]:
     visitor = _visitor(content, path, deadline)
-    # A ready syntax tree passes through the `ast.parse` in there as it is.
+    # A prepared syntax tree passes through the `ast.parse` in there unchanged.
     with one_at_a_time():
         tree = _tree(content, path)
     visitor.process(tree)
@@ -98,7 +98,7 @@ def _findings(content: bytes, path: str, deadline: float) -> tuple[SastFinding, 
 
 
 def _tree(content: bytes, path: str) -> ast.Module:
-    """The syntax tree, also of a source for a newer Python than this one (PEP 701)."""
+    """Parse Python source, including syntax of newer versions (PEP 701)."""
     try:
         tree = compile_quietly(content, path, ast.PyCF_ONLY_AST)
     except SyntaxError:
@@ -147,13 +147,13 @@ def _visitor(content: bytes, path: str, deadline: float) -> Any:
         counted,
     )
     visitor.deadline = deadline
-    # With no `nosec` to honour, looking for one on every line of every node is for nothing.
+    # Without `nosec` support, searching for it on every line of every node is useless.
     visitor.tester._get_nosecs_from_contexts = lambda *_, **__: None  # noqa: SLF001 - its only way
     return visitor
 
 
 def _bandit() -> tuple[Any, Any]:
-    """The visitor, bounded, and the tests, loaded once."""
+    """Return bandit's visitor and tests, loaded once."""
     with _IMPORTING:
         return _load_bandit()
 
@@ -165,7 +165,7 @@ def _load_bandit() -> tuple[Any, Any]:
     format_before = warnings.formatwarning
     try:
         name_package("bandit", "core.constants", "core.issue", "core.test_properties")
-        # What it imports for settings and reports of its own that nothing here reads or shows.
+        # Imports for its own settings and reports, which nothing here reads or shows.
         with no_warnings(), put_off("rich.progress", "yaml"), _own_rules_alone():
             return _make_bounded_visitor(), test_set.BanditTestSet(config.BanditConfig())
     finally:
@@ -174,7 +174,7 @@ def _load_bandit() -> tuple[Any, Any]:
 
 @contextmanager
 def _own_rules_alone() -> Iterator[None]:
-    """Let bandit find the rules that it comes with, and nothing else that is installed.
+    """Hide plug-ins of other packages from bandit, so that only its own rules run.
 
     stevedore reads the entry points of every package; a rule of another one would run in this
     process unasked, and where we are installed beside a project, so could the project's own.
@@ -204,7 +204,7 @@ class _Extensions(list[SimpleNamespace]):
             )
 
     def names(self) -> list[str]:
-        """As stevedore's manager tells them."""
+        """Return the names as stevedore's manager does."""
         return [one.name for one in self]
 
 
@@ -241,7 +241,7 @@ def _make_bounded_visitor() -> Any:
             return bool(super().pre_visit(node))
 
         def visit(self, node: ast.AST) -> None:
-            # Most kinds of node have no test at all; asking for them is half of bandit's time.
+            # Most kinds of node have no test; looking them up is half of bandit's time.
             kind = type(node).__name__
             if hasattr(self, f"visit_{kind}") or self.testset.get_tests(kind):
                 super().visit(node)
@@ -280,7 +280,7 @@ _STRING = re.compile(r"(?i)(?<![\w])(rf|fr|f|rb|br|b|u|r)?('''|\"\"\"|'|\")")
 
 
 def readable(source: str) -> str:
-    """The source with what an older parser refuses in f-strings taken out; linear in its size."""
+    """Return the source without f-string syntax that older parsers reject, in linear time."""
     parts: list[str] = []
     at = 0
     while match := _next(source, at):
@@ -305,7 +305,7 @@ def _next(source: str, at: int) -> re.Match[str] | None:
 
 
 def _literal(source: str, at: int, quote: str, *, is_format: bool) -> tuple[str, int]:
-    """The rest of a literal that began before `at`, and where it ends."""
+    """Return the rest of a string literal from `at`, and its end."""
     parts: list[str] = []
     while at < len(source):
         if source.startswith(quote, at):
@@ -326,7 +326,7 @@ def _literal(source: str, at: int, quote: str, *, is_format: bool) -> tuple[str,
 
 
 def _field(source: str, at: int) -> tuple[str, int]:
-    """A replacement field up to its brace, its own literals turned into tuples."""
+    """Return a replacement field with inner literals turned into tuples, and its end."""
     parts: list[str] = []
     depth = 0
     while at < len(source):

@@ -1,4 +1,4 @@
-"""Hot compile, file by file: does what a task wrote parse in its own language.
+"""Check that each written file parses in its language.
 
 The project's own TypeScript parses scripts, JSX too, else Node; what neither can, a grammar does.
 """
@@ -30,7 +30,7 @@ else:
 
 CHECK = "compile"
 MISSING = "compiler"
-"""The check that refuses what nothing here can compile: no work of a task can mend that."""
+"""Check name for files that nothing here can compile: a task's work cannot fix that."""
 NO_SUCH_COMMAND = 127
 
 _LANGUAGES = {
@@ -43,9 +43,9 @@ _LANGUAGES = {
     ".bash": "shell",
 }
 _SHEBANG = regex(rb"#![^\n]*?[/ ](python|bash|sh|dash|ksh)[0-9.]*(?:[ \t\r\n]|$)")
-# These are JSON with comments, whatever their names say.
+# These are JSON with comments, whatever their suffix.
 _COMMENTED_JSON = regex(r"(^|/)(tsconfig|jsconfig|\.eslintrc|devcontainer)[^/]*\.json$|\.vscode/")
-# Samples of what is wrong belong to the tests.
+# Deliberately invalid samples belong to the tests.
 _SAMPLES = frozenset(("fixtures", "testdata", "test_data", "golden", "snapshots", "__snapshots__"))
 _PARSER_SAYS = regex(r"<[^>]*>:(\d{1,9}):(\d{1,9}): (.*)")
 _BASH_SAYS = regex(r"line (\d{1,9}): (.*)")
@@ -54,7 +54,7 @@ _BASH_SAYS = regex(r"line (\d{1,9}): (.*)")
 def compile_file(
     change: Change, run_command: RunCommand | None, python: Path | None = None
 ) -> Finding | None:
-    """What keeps one changed file from compiling; None when it compiles or no one can tell.
+    """Return why a changed file does not compile; None if it does, or if this is unknown.
 
     `python` is the project's own, asked again when ours refuses: it may be a newer one.
     """
@@ -74,7 +74,7 @@ def compile_file(
 
 
 def language_of(path: str, content: bytes) -> str:
-    """`python`, `json`, `toml`, `yaml`, `shell`, or empty for what is not compiled alone."""
+    """Return `python`, `json`, `toml`, `yaml` or `shell`; empty for other files."""
     language = _LANGUAGES.get(Path(path).suffix.lower(), "")
     row = row_of(path.lower())
     if row is not None and row.name == "python":
@@ -87,12 +87,12 @@ def language_of(path: str, content: bytes) -> str:
 
 
 def is_missing_tool(ran: Ran) -> bool:
-    """Whether a command ended because its program is not there."""
+    """Return whether a command ended because its program is missing."""
     return ran.exit == NO_SUCH_COMMAND or ran.ended == "could-not-start"
 
 
 def make_missing_tool(tool: str, paths: Sequence[str], output: str = "") -> Finding:
-    """The refusal of files whose compiler is not there: uncompiled, nothing lands."""
+    """Return the finding for files whose compiler is missing."""
     return Finding(
         MISSING,
         f"not compiled: {tool} is not installed",
@@ -103,7 +103,7 @@ def make_missing_tool(tool: str, paths: Sequence[str], output: str = "") -> Find
 
 
 def lacks_only_tools(findings: Iterable[Finding]) -> bool:
-    """Whether work was refused, and for no other reason than compilers that are not there."""
+    """Return whether all refusals are for missing compilers, and there is at least one."""
     refusals = [finding for finding in findings if finding.refuses]
     return bool(refusals) and all(finding.check == MISSING for finding in refusals)
 
@@ -129,7 +129,7 @@ def _ask_child(
     content = change.content or b""
     seconds = max(1, -(-len(content) >> 20))  # one for each megabyte
     script = Path(parsers.__file__).read_text(encoding="utf-8") + "\nchild()\n"
-    # -I: neither the tree's modules nor the user's environment reach this interpreter.
+    # -I: keeps the tree's modules and the user's environment out of this interpreter.
     argv = (program, "-I", "-c", script, language, change.path, str(seconds))
     ran = run_command(argv, stdin=content)
     if ran.passed:
@@ -138,7 +138,7 @@ def _ask_child(
 
 
 def _parse_mistake(ran: Ran) -> parsers.Mistake | None:
-    """The mistake a child printed as its last line."""
+    """Parse the mistake in the last output line of a child; return None if there is none."""
     last = ran.tail.rstrip().rpartition("\n")[2]
     try:
         parsed = json.loads(last)
@@ -170,7 +170,7 @@ def _parser_of(path: str) -> tuple[str, ...]:
 def _check_syntax(
     parser: tuple[str, ...], change: Change, run_command: RunCommand
 ) -> Finding | None:
-    """What a parser says of one file, in a project or in none."""
+    """Check one file with a parser, in a project or without one."""
     ran = run_command(parser, stdin=change.content or b"")
     found = _PARSER_SAYS.search(ran.tail)
     if ran.passed:
@@ -210,7 +210,7 @@ def _finding(path: str, mistake: parsers.Mistake, detail: str = "") -> Finding:
 
 
 def _is_template(change: Change) -> bool:
-    """Whether a data file is the template of one (Helm, Jinja), which only looks like it."""
+    """Return whether a data file is a Helm or Jinja template, so it cannot be parsed."""
     folders = change.path.split("/")[:-1]
     placed = "templates" in folders or any("{{" in folder for folder in folders)
     return placed and not is_written_in(change.path, "python") and b"{{" in (change.content or b"")
@@ -221,7 +221,7 @@ def _is_template(change: Change) -> bool:
 
 _LARGEST = 5_000_000
 _NO_SCRIPT = regex(rb"\A(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE|TS\b)|\x00", re.IGNORECASE)
-"""Translations of Qt and films have the ending `.ts`, too."""
+"""Translations of Qt and films also have the suffix `.ts`."""
 
 _SCRIPT = r"""
 const fs = require('node:fs'), path = require('node:path'), vm = require('node:vm');
@@ -347,16 +347,16 @@ say(esm || wrong.length === 1 ? wrong[0] : wrong[1]);
 
 
 def is_script(path: str, content: bytes) -> bool:
-    """Whether this is JavaScript or TypeScript, by its ending and its first bytes."""
+    """Return whether a file is JavaScript or TypeScript, by its suffix and first bytes."""
     if not is_written_in(path, "javascript") or len(content) > _LARGEST:
         return False
     return not _NO_SCRIPT.search(content[:4096])
 
 
 def script_mistake(change: Change, run_command: RunCommand) -> Mistake | str | None:
-    """What keeps a file from parsing, why Node cannot say, or `tool:` what is missing."""
-    # vm.SourceTextModule, which parses a module and runs nothing of it, is there with this flag
-    # alone (nodejs.org, vm).
+    """Return a syntax error, or why Node cannot check the file, or `tool:` and a missing tool."""
+    # Only this flag enables vm.SourceTextModule, which parses a module without running it
+    # (nodejs.org, vm).
     options = ("--experimental-vm-modules", "--no-warnings")
     argv = ("node", *options, "-e", _SCRIPT, "--", change.path)
     reply = _parse_answer(run_command(argv, stdin=change.content or b""))
@@ -376,11 +376,11 @@ _DIALECTS = (
     *("no parser for Flow here", "its syntax is newer than this Node"),
     "no parser for the syntax that its build tools translate",
 )
-"""Where a mistake of the grammar may be right code; it refuses nothing."""
+"""Files in which a grammar error may be valid code; it rejects nothing."""
 
 
 def check_syntax(path: str, content: bytes, why: str) -> Finding | None:
-    """What the language's grammar says of a file that no compiler here parses, and `why` not."""
+    """Check a file by the language's grammar if no compiler parsed it; `why` says the reason."""
     text = content.decode("utf-8-sig", "replace")
     tree = syntax_tree.parse_file(path, text) if len(content) <= _LARGEST else None
     if tree is not None and not tree.errors:

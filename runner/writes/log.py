@@ -1,4 +1,4 @@
-"""Append to files of JSON lines, such as WRITE_LOG.jsonl, the log of approved writes.
+"""Append to JSON-lines files, such as WRITE_LOG.jsonl, the log of approved writes.
 
 Several writers may append to a file; a crash can tear only its end. WRITE_LOG.jsonl has one line a
 write at its approval, then one line a task and attempt with the outcome. Both join on task and
@@ -32,7 +32,7 @@ _BLOCK = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class LogLines:
-    """What a file of JSON lines holds; `damaged` are the numbers of lines that are none."""
+    """The content of a JSON-lines file; `damaged` are the numbers of invalid lines."""
 
     records: tuple[Mapping[str, object], ...]
     damaged: tuple[int, ...] = ()
@@ -47,9 +47,8 @@ def append_lines(root: Path, path: str, records: Sequence[Mapping[str, object]])
     if not records:
         return
     text = "".join(_line(record) for record in records).encode()
-    # With O_APPEND the kernel finds the end anew for every write (open(2)), wherever another
-    # process has it by then. The lock is for what it does not do: to look for a torn end and cut
-    # it.
+    # With O_APPEND the kernel seeks to the current end for every write (open(2)), even if another
+    # process moved it. The lock covers the rest: finding and cutting a torn end.
     descriptor = open_beneath(root, path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -59,12 +58,12 @@ def append_lines(root: Path, path: str, records: Sequence[Mapping[str, object]])
 
 
 def read_lines(root: Path, path: str) -> LogLines:
-    """All whole records of a file, in order; none where there is no file."""
+    """Read all complete records of a file in order; empty if it does not exist."""
     content = read_beneath(root, path) or b""
     records: list[Mapping[str, object]] = []
     damaged: list[int] = []
-    # A line is never cut by one of its own letters: bytes are split at CR and LF alone, and JSON
-    # writes both as escapes within a text (RFC 8259, 7).
+    # A line is never split by its own characters: bytes are split only at CR and LF, and JSON
+    # escapes both in a string (RFC 8259, 7).
     for number, line in enumerate(content.splitlines(keepends=True), start=1):
         record = _record(line)
         if record is not None:
@@ -102,7 +101,7 @@ def _append_whole(descriptor: int, text: bytes, path: str) -> None:
 
 
 def _cut_torn_end(descriptor: int, path: str) -> int:
-    """End the file with a newline: a torn last line is cut, a whole one is closed; its length."""
+    """Cut an incomplete last line or add its newline, and return the file's length."""
     size = os.fstat(descriptor).st_size
     end = _after_last_newline(descriptor, size)
     if end == size:
@@ -132,7 +131,7 @@ WRITE_LOG = "artifacts/build/WRITE_LOG.jsonl"
 
 
 class WriteReview(StrEnum):
-    """How a write was approved."""
+    """The way in which a write was approved."""
 
     APPLIED = "applied"
     EDITED = "edited"
@@ -141,7 +140,7 @@ class WriteReview(StrEnum):
 
 
 class Fate(StrEnum):
-    """What became of an attempt's approved writes."""
+    """The result of an attempt's approved writes."""
 
     LANDED = "landed"
     DROPPED = "dropped"
@@ -206,7 +205,7 @@ class WriteLog:
         append_lines(self.root, WRITE_LOG, [line | ({"commit": commit} if commit else {})])
 
     def show(self, task: str = "") -> History:
-        """All writes, or those of one task, oldest first, joined with their outcomes."""
+        """Return all writes, or those of one task, oldest first, with their outcomes."""
         lines = read_lines(self.root, WRITE_LOG)
         fates = {_attempt(line): line for line in lines.records if "outcome" in line}
         writes = tuple(

@@ -1,4 +1,4 @@
-"""Whether a source parses, for Python, JSON, TOML and YAML, without importing or running it.
+"""Check that Python, JSON, TOML and YAML sources parse, without importing or running them.
 
 This file imports nothing of its package and runs on older interpreters too. The text of a costly
 source goes to a child (`python -I -c …`) with bounded time and memory. The bounds of `is_costly`
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 TOO_DEEP = "nested too deeply to parse"
-# Texts, and no `regex` of ours: the child that reads this file has nothing of this package.
+# Plain texts, not our `regex`: the child that reads this file has nothing of this package.
 _AT = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
-# `warnings` keeps its filters in one global list, which two threads must not swap at once.
+# `warnings` keeps its filters in one global list, which two threads must not swap in parallel.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 class Mistake(Exception):  # noqa: N818 - the word for what a parser found
-    """What is wrong, at which line and column (from 1; 0 where the parser does not say)."""
+    """A syntax error with line and column (from 1; 0 where the parser does not tell)."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -47,14 +47,14 @@ def parse(language: str, content: bytes, path: str) -> None:
 
 @contextlib.contextmanager
 def no_warnings() -> Iterator[None]:
-    """Keep Python's warnings off standard error: a doubtful escape is a linter's business."""
+    """Suppress Python's warnings, which are a linter's concern."""
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def compile_quietly(content: bytes, path: str, flags: int = 0) -> object:
-    """`compile()` without warnings; nothing is run, nothing inherited from this module."""
+    """Compile without warnings and without this module's flags; nothing is run."""
     with no_warnings():
         return compile(content, path, "exec", flags=flags, dont_inherit=True)
 
@@ -142,8 +142,8 @@ def child() -> None:
     import signal
 
     language, path, seconds = sys.argv[1:4]
-    # Both signals end the process by default, whatever C code runs. Processor time is what
-    # counts, so that a busy machine refuses nothing; the alarm is for a child that sleeps.
+    # By default both signals end the process, even in C code. Processor time counts, so that a busy
+    # machine rejects nothing; the alarm is for a sleeping child.
     signal.alarm(int(seconds) * 20)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
@@ -160,21 +160,21 @@ def child() -> None:
 
 _LARGEST = {"python": 64 << 10, "json": 4 << 20, "toml": 256 << 10, "yaml": 256 << 10}
 # A `finally` body is compiled twice, so nested ones double: 25 levels (1.4 kB) took 20 s. Their
-# number bounds their depth, however the indentation is written.
+# number limits their depth, however they are indented.
 _DUPLICATED = 1 << 20
-# An f-string is joined anew at each field: 80,000 fields in one took 4.5 s.
+# An f-string is joined again at each field: 80,000 fields in one took 4.5 s.
 _BRACES = 3_000
 # Python accepts any text codec here; some (idna, punycode) are quadratic.
 _COOKIE = rb"(?m)^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)"
 _PLAIN_CODECS = frozenset((b"utf-8", b"utf8", b"ascii", b"us-ascii", b"latin-1", b"iso-8859-1"))
-# libyaml looks at every open bracket for each token: 100,000 took 14 s.
+# libyaml checks every open bracket for each token: 100,000 took 14 s.
 _FLOW_OPENERS = 4_000
 # tomllib walks the whole table again for each part of a dotted key: 50,000 parts took 42 s.
 _DOTS_IN_A_LINE = 300
 
 
 def is_costly(language: str, content: bytes) -> bool:
-    """Whether `content` is beyond what is safe to parse in this process."""
+    """Return whether `content` is too costly to parse safely in this process."""
     if len(content) > _LARGEST.get(language, 0):
         return True
     if language == "python":
@@ -187,12 +187,12 @@ def is_costly(language: str, content: bytes) -> bool:
 
 
 def is_tangled(content: bytes) -> bool:
-    """Whether reading a Python source into a syntax tree may be slow beyond its size."""
+    """Return whether parsing a Python source may be disproportionately slow."""
     return content.count(b"{") > _BRACES or has_foreign_codec(content)
 
 
 def has_foreign_codec(content: bytes) -> bool:
-    """Whether a coding cookie (PEP 263) names another codec than UTF-8 and its subsets."""
+    """Return whether a coding cookie (PEP 263) names a codec other than UTF-8."""
     head = b"\n".join(re.split(rb"\r\n?|\n", content, maxsplit=2)[:2])
     cookie = re.search(_COOKIE, head)
     name = cookie[1].lower().replace(b"_", b"-") if cookie else b"utf-8"

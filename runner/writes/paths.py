@@ -1,4 +1,4 @@
-"""Which paths a task may write: safe and portable names, control files, and the task's own scope.
+"""Check which paths a task may write: safe names, control files, the task's scope.
 
 Sources: git's `verify_path`, `is_hfs_dotgit` and `is_ntfs_dotgit` (read-cache.c, utf8.c, path.c);
 Microsoft's "Naming Files, Paths, and Namespaces" for reserved names.
@@ -30,7 +30,7 @@ else:
 
 
 LONGEST_PATH = 1024
-"""Bytes of UTF-8 in a whole path; leaves room below Linux's 4,096 for the repository's own."""
+"""Bytes of UTF-8 in a whole path; leaves room within Linux's 4,096 for the repository's own."""
 DEEPEST_PATH = 64
 MODES = frozenset((0o100644, 0o100755))
 
@@ -57,7 +57,7 @@ _CONTROL_NAMES = frozenset(
         ALLOW_LIST,
     ),
 )
-# These steer the runner itself. A second plan further down is another project's, hence control.
+# These control the runner itself. A plan in a subfolder is another project's, hence control.
 _FORBIDDEN_NAMES = frozenset(
     ("task-graph.md", "runner.toml", "file_ownership_map.md", ALLOW_LIST),
 )
@@ -83,7 +83,7 @@ def check_path(path: str, mode: int, *, kind: str = "") -> Finding | None:
 
 
 def is_control(path: str) -> bool:
-    """Whether a file steers git, editors, agents or interpreters: named exactly, and reviewed."""
+    """Return whether a file configures git, editors, agents or interpreters."""
     parts = path.casefold().split("/")
     return (
         any(part.startswith(".git") or part in _CONTROL_FOLDERS for part in parts)
@@ -93,14 +93,14 @@ def is_control(path: str) -> bool:
 
 
 def is_forbidden(path: str, plan: str = "TASK-GRAPH.md") -> bool:
-    """Whether a file is the runner's own word, which no task may ever write."""
+    """Return whether a file belongs to the runner, so no task may write it."""
     folded = path.casefold()
     parts = tuple(folded.split("/"))
     return folded in _FORBIDDEN_NAMES or folded == plan.casefold() or parts[:2] == _RUNNER_FOLDER
 
 
 def in_scope(path: str, outputs: tuple[str, ...]) -> bool:
-    """Whether Output files cover a path: literally, as a folder (`src/`), by glob, or `any`.
+    """Return whether outputs cover a path: exactly, as a folder, by glob, or `any`.
 
     Globs are gitignore-style (gitignore(5)); a control file must be named literally.
     """
@@ -222,7 +222,7 @@ def _rules(globs: tuple[str, ...]) -> Callable[[str], bool]:
 
 
 def _runner_table(content: bytes | None) -> object:
-    """`[tool.runner]` of a pyproject.toml; a file that cannot be read equals none but itself."""
+    """Return `[tool.runner]` of a pyproject.toml; the bytes if it cannot be parsed."""
     if content is None:
         return None
     if parsers.is_costly("toml", content):
@@ -239,12 +239,12 @@ def _runner_table(content: bytes | None) -> object:
 
 
 LONGEST_NAME = 255
-"""Bytes of UTF-8 in one component: what ext4, APFS and NTFS hold."""
+"""Bytes of UTF-8 in one component: the limit of ext4, APFS and NTFS."""
 
-# Short (8.3) names NTFS gives to `.git`, `.gitmodules`, `.gitattributes`, `.gitignore`;
-# the hashed form is `gi` and four hex digits.
+# Short (8.3) names in NTFS for `.git`, `.gitmodules`, `.gitattributes`, `.gitignore`; the hashed
+# form is `gi` and four hex digits.
 _SHORT_NAME = regex(r"\.?git[a-z0-9]{0,3}~[0-9]+|gi[0-9a-f]{4}~[0-9]+", re.IGNORECASE)
-# Whatever follows the first colon is an alternate stream to NTFS: `.git::$INDEX_ALLOCATION`.
+# NTFS treats text after the first colon as an alternate stream: `.git::$INDEX_ALLOCATION`.
 _STREAM = regex(r":.*\$|::")
 _DRIVE = regex(r"[A-Za-z]:.*")
 _NOT_ON_WINDOWS = frozenset('<>:"|?*')
@@ -256,12 +256,12 @@ _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 
 
 def refusal(name: str) -> str:
-    """Why this component is refused, as the end of a sentence; empty when it is fine."""
+    """Return why this path component is rejected, as the end of a sentence; else empty."""
     return _shape_refusal(name) or _refuse_hidden(name) or _git_refusal(name)
 
 
 def warning(name: str) -> str:
-    """Why this component does not travel to other systems; empty when it does."""
+    """Return why this path component is not portable; empty if it is."""
     if name.split(".", maxsplit=1)[0].rstrip(" ").casefold() in _DEVICES:
         return f"{name!a} is a reserved name on Windows"
     if _NOT_ON_WINDOWS & set(name):
@@ -300,8 +300,8 @@ def _too_long() -> str:
 
 
 def _git_refusal(name: str) -> str:
-    # Compatibility forms and case are folded, and what NTFS ignores at the end is cut: each
-    # is a way in which some file system opens `.git` when asked for another name.
+    # Compatibility forms and case are folded, and endings ignored by NTFS are cut: with each of
+    # them some file system opens `.git` by another name.
     folded = unicodedata.normalize("NFKC", name).casefold().split(":")[0].rstrip(" .")
     if folded == ".git" or _SHORT_NAME.fullmatch(folded):
         return "names git's internal folder"

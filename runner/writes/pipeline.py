@@ -1,4 +1,4 @@
-"""The five steps every change passes before anything of it can land.
+"""The five steps that every change passes before it can land.
 
 What the pipeline is given to work with: the scratch tree, a way to run commands, a pool.
 """
@@ -51,25 +51,25 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WriteContext:
-    """Where one attempt's changes are judged; what is None is a step that only says so."""
+    """The context in which an attempt's changes are judged; None skips a step with a note."""
 
     tree: Path
-    """The scratch tree, which already holds the changes."""
+    """Scratch tree, which already contains the changes."""
     before: Callable[[str], bytes | None]
-    """The bytes a path had in the base; None where it was not there."""
+    """Returns the bytes of a path in the base; None if it did not exist."""
     run_command: RunCommand | None = None
     python: Path | None = None
     """The project's own Python."""
     on_base: OnBase | None = None
-    """While entered the tree is the base; None where what failed before counts, too."""
+    """While entered the tree is the base; None if earlier failures also count."""
     staging: Staging | None = None
     sast: SastPool | None = None
     stopped: Callable[[], bool] = _never
-    """Asked between two files, whether nobody wants the answer any more."""
+    """Whether the result is no longer needed; called between two files."""
     secrets: tuple[tuple[str, str], ...] = ()
-    """Names and values of what the task's commands were given, which no file may hold."""
+    """Names and values of the task's secrets, which no file may contain."""
     laboratory: ScanWorkspace | None = None
-    """Where analysers of other languages look at copies; without it only bandit looks."""
+    """Copies for analysers of other languages; without it only bandit runs."""
 
 
 Step: TypeAlias = "Callable[[Change], tuple[Finding, ...]]"
@@ -77,29 +77,29 @@ Step: TypeAlias = "Callable[[Change], tuple[Finding, ...]]"
 
 @dataclass(frozen=True, slots=True)
 class WriteRules:
-    """What one attempt may write and how it is judged, read once from the person's settings."""
+    """The rules for one attempt's writes, read once from the person's settings."""
 
     run: str
     task: str
     attempt: int
     outputs: tuple[str, ...]
     planned: tuple[str, ...] | None = None
-    """The files of the task's approved plan, to which its writes are held; none: no plan."""
+    """Files of the task's approved plan, which limit its writes; None: no plan."""
     plan: str = "TASK-GRAPH.md"
-    """The plan's own path, which no task may write."""
+    """Path of the plan itself, which no task may write."""
     permission: tuple[Permission, ...] = ()
-    """The person's rules of what may be written, of which the last that matches wins."""
+    """The user's rules about writes; the last match wins."""
     permission_floor: tuple[Permission, ...] = ()
-    """Those of the repository, which only tighten."""
+    """Rules of the repository, which only tighten."""
     answers: tuple[PermissionAnswer, ...] = ()
-    """A person's answers for this task where such a rule asks."""
+    """A person's answers for this task if such a rule asks."""
     reviewed: bool = False
-    """Whether a person will look at the writes: then a rule that wants them asked is content."""
+    """Whether a person reviews the writes: this satisfies a rule that asks."""
     allowed: AllowList | None = None
-    """False positives of the secret scan that a person let through."""
+    """False positives of the secret scan that a person allowed."""
     compile_commands: tuple[CompileCommand, ...] = ()
     held_out: frozenset[str] = frozenset()
-    """Paths of held-out files, which land from the store alone."""
+    """Paths of held-out files, which only land from the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +109,12 @@ class Passed:
     changes: tuple[Change, ...]
     findings: tuple[Finding, ...] = ()
     refused: frozenset[str] = frozenset()
-    """Paths that a step refused; those of the secret scan and path rules enter no draft."""
+    """Paths that a step rejected; those of the secret scan and path rules enter no draft."""
     tainted: frozenset[str] = frozenset()
-    """Those of them refused before they were staged: by path rules, scope or the secret scan."""
+    """Those of them rejected before staging: by path rules, scope or the secret scan."""
     staged: tuple[Staged, ...] = ()
     controls: tuple[str, ...] = ()
-    """Control files among the changes, which a person reviews."""
+    """Control files among the changes, which a person must review."""
     sast: SastScan = field(default_factory=SastScan)
 
     @property
@@ -124,7 +124,7 @@ class Passed:
 
 
 def admit_writes(changes: Sequence[Change], rules: WriteRules, context: WriteContext) -> Passed:
-    """Steps one and two: what may be shown to a person at all is staged."""
+    """Check paths and secrets (steps one and two), which decide what a person may see."""
     steps: tuple[Step, ...] = (
         lambda change: tuple(map(_redact_path, _path_findings(change, rules, context))),
         lambda change: _secret_findings(change, rules, context),
@@ -146,14 +146,13 @@ def admit_writes(changes: Sequence[Change], rules: WriteRules, context: WriteCon
 
 
 def compile_writes(admitted: Passed, rules: WriteRules, context: WriteContext) -> Passed:
-    """Steps three and four, for what was admitted; a review at the write comes in between."""
+    """Compile admitted changes (steps three and four)."""
     findings, compiled = _through(
         admitted.changes,
         (lambda change: _compile_findings(change, context),),
         context.stopped,
     )
-    # A project of which a file was refused fails for that alone: it is compiled once all of it is
-    # there.
+    # A project with a rejected file fails only for that: it is compiled once it is complete.
     whole = () if admitted.refused or len(compiled) < len(admitted.changes) else compiled
     found = (*findings, *_project_findings(whole, rules, context))
     blamed = frozenset(finding.path for finding in found if finding.refuses)
@@ -179,14 +178,14 @@ def _with_scope_line(
     rules: WriteRules,
     context: WriteContext,
 ) -> tuple[Finding, ...]:
-    """Give all refusals for the task's scope one hint: the line that allows all these files."""
+    """Give all scope rejections one hint: the Output files line that allows these files."""
     proposed = _paths(changes)
     outside = [
         one.path
         for one in findings
         if one.check == "scope" and not in_scope(one.path, rules.outputs)
     ]
-    # `any` covers no control file: then each proposed file is named.
+    # `any` includes no control file: then each proposed file is named.
     paths = (
         sorted(proposed) if any(map(is_control, outside)) and "any" in rules.outputs else outside
     )
@@ -204,7 +203,7 @@ def _with_scope_line(
 
 
 def _redact_path(finding: Finding) -> Finding:
-    """A finding about a path, as it may be kept: the name itself can hold a key."""
+    """Redact a finding on a path, because file names can contain secrets."""
     path, message, hint = map(redact, (finding.path, finding.message, finding.hint))
     return replace(finding, path=path, message=message, hint=hint)
 
@@ -212,7 +211,7 @@ def _redact_path(finding: Finding) -> Finding:
 def _through(
     changes: Sequence[Change], steps: Sequence[Step], stopped: Callable[[], bool]
 ) -> tuple[tuple[Finding, ...], tuple[Change, ...]]:
-    """All findings, and the changes that no step refused; each stops at its first refusal.
+    """Run the steps on each change up to its first refusal; return findings and changes.
 
     Raises StoppedError where nobody wants the answer any more.
     """
@@ -294,7 +293,7 @@ def _secret_findings(
 def _find_declared_secrets(
     change: Change, context: WriteContext, known: tuple[tuple[str, str], ...]
 ) -> Iterator[Finding]:
-    """A value that the task's commands were given, in whatever form, in a file or its name."""
+    """Yield a finding if a file or its name contains a declared secret in any form."""
     content = change.path.encode("utf-8", "surrogateescape") + b"\n" + (change.content or b"")
     before = context.before(change.path) or b""
     for name, line in declared_values.find_held(content, before, known):
@@ -302,7 +301,7 @@ def _find_declared_secrets(
             check=scan.CHECK,
             message=f"it contains the value of the declared secret {name}",
             path=redact(change.path, tuple(value for _, value in known)),
-            # The name was looked through as a line before the content.
+            # The name was scanned as a line before the content.
             line=max(line - 1, 1),
             hint=f"read it from the environment variable {name} instead",
         )

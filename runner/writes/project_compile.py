@@ -1,4 +1,4 @@
-"""Hot compile of whole projects: one compiler a manifest, once per task."""
+"""Compile whole projects: one compiler a manifest, once a task."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class CompileJob:
     folder: str
     paths: tuple[str, ...]
     search: str = ""
-    """Shell lines that go before, and that nobody needs to read."""
+    """Shell lines that run first and are not shown."""
     version: str = ""
-    """What fails only where the compiler cannot start; empty: it is not asked."""
+    """Command that fails only if the compiler cannot start; empty: not checked."""
 
 
 def compile_projects(
@@ -101,7 +101,7 @@ def compile_projects(
 def _check_uncompiled(
     tree: Path, paths: Sequence[str], jobs: Iterable[CompileJob]
 ) -> Iterator[Finding]:
-    """What is known of files that no project compiles."""
+    """Yield notes on files that no project compiles."""
     compiled = {path for job in jobs for path in job.paths}
     for path in paths:
         if path in compiled or not (tree / path).is_file():
@@ -116,7 +116,7 @@ def _check_uncompiled(
 
 
 def _cannot_start(job: CompileJob, result: _CompileResult, run_command: RunCommand) -> bool:
-    """Whether the compiler of a failed job cannot even tell its version in that folder."""
+    """Return whether a failed job's compiler cannot even print its version there."""
     if not job.version or not any(one.check == CHECK and not one.line for one in result.findings):
         return False
     return not run_command(job.search + job.version, folder=job.folder).passed
@@ -136,7 +136,7 @@ class _CompileResult(NamedTuple):
 
     findings: tuple[Finding, ...]
     others: int = 0
-    """Lines that speak of an error and name no place."""
+    """Number of error lines without a location."""
 
 
 def _without_old(job: CompileJob, now: _CompileResult, before: _CompileResult) -> Iterator[Finding]:
@@ -158,7 +158,7 @@ def _without_old(job: CompileJob, now: _CompileResult, before: _CompileResult) -
 
 
 def _weigh(finding: Finding, tree: Path, unbuilt: Callable[[Path, str], str] | None) -> Finding:
-    """An error that only says that another package of the repository is not built is a note.
+    """Return an error that is only caused by an unbuilt package as a note.
 
     What the package was compiled to is in no commit; the task's own proof builds it, or fails.
     """
@@ -174,20 +174,20 @@ def _weigh(finding: Finding, tree: Path, unbuilt: Callable[[Path, str], str] | N
 
 
 def find_unbuilt_package(tree: Path, output: str) -> str:
-    """The package of this repository that a compiler's output says is not built; else empty."""
+    """Return the unbuilt package of this repository in a compiler's output; else empty."""
     found = [one.message for one in _locate(output, "") if one.line]
     names = (one.unbuilt(tree, message) for message in found for one in compilers() if one.unbuilt)
     return next(filter(None, names), "")
 
 
 def compilers() -> tuple[Compiler, ...]:
-    """The compilers of all languages that have one for whole projects."""
+    """Return the whole-project compilers of all languages."""
     known = (language.compiler for language in all_languages())
     return tuple(one for one in known if one is not None)
 
 
 def project_jobs(tree: Path, paths: Iterable[str]) -> tuple[CompileJob, ...]:
-    """The whole-project compilers that changed paths call for, by their nearest manifest."""
+    """Return the compiler jobs for changed paths, by their nearest manifest."""
     wanted: dict[tuple[str, str], list[str]] = {}
     chosen = {compiler.tool: compiler for compiler in compilers()}
     for path in paths:
@@ -206,15 +206,15 @@ def project_jobs(tree: Path, paths: Iterable[str]) -> tuple[CompileJob, ...]:
 def command_jobs(
     paths: Sequence[str], commands: Iterable[CompileCommand]
 ) -> tuple[CompileJob, ...]:
-    """The commands of the settings that changed paths call for."""
+    """Return the configured compile commands for changed paths."""
     jobs: list[CompileJob] = []
     for command in commands:
         about = _match_paths(command.glob, paths)
         tool = command.line.split(maxsplit=1)[0] if command.line.strip() else ""
         if about and "{file}" in command.line:
             jobs += [
-                # A path is a proposal's: quoted it is one word to the shell, whatever stands in it,
-                # and behind `./` no option to the tool.
+                # The path comes from a proposal: quoted it is a single word for the shell, and with
+                # `./` no option for the tool.
                 CompileJob(tool, command.line.replace("{file}", _as_word(path)), "", (path,))
                 for path in about
             ]
@@ -228,7 +228,7 @@ def _as_word(path: str) -> str:
 
 
 def find_needed_tools(tree: Path, commands: Sequence[CompileCommand] = ()) -> tuple[str, ...]:
-    """The programs that compiling this tree may call, for `doctor` and the start of a run."""
+    """Return the programs that compiling this tree may start."""
     from_manifests = [
         compiler.tool
         for compiler in compilers()
@@ -243,7 +243,7 @@ def find_needed_tools(tree: Path, commands: Sequence[CompileCommand] = ()) -> tu
 def find_missing_compiler(
     tree: Path, paths: Iterable[str], found: Callable[[str], object]
 ) -> Finding | None:
-    """The refusal that writing these paths would end in, since their compiler is not there."""
+    """Return the finding for a missing compiler of these paths, or None."""
     written = tuple(paths)
     if not written:
         return None
@@ -260,7 +260,7 @@ def find_missing_compiler(
 
 
 def _project_folder(tree: Path, path: str, compiler: Compiler) -> str | None:
-    """The folder of the nearest manifest at or above a path this compiler cares about."""
+    """Return the folder of the nearest manifest for a path, or None."""
     pure = PurePosixPath(path)
     if pure.suffix not in compiler.suffixes and pure.name != compiler.manifest:
         return None
@@ -291,7 +291,7 @@ def _run(job: CompileJob, run_command: RunCommand) -> _CompileResult:
 
 
 def _output(ran: Ran) -> str:
-    """The beginning of the output, where compilers put the first cause; else its tail."""
+    """Return the start of the output, where compilers report the cause, else its tail."""
     if ran.log is None or not ran.log.is_file():
         return ran.tail
     with ran.log.open("rb") as log:
@@ -299,18 +299,18 @@ def _output(ran: Ran) -> str:
 
 
 _ERROR = regex(r"^.*\berror\b.*$", re.MULTILINE | re.IGNORECASE)
-# tsc where its output is no terminal, and MSBuild.
+# tsc if its output is not a terminal, and MSBuild.
 _PARENTHESES = regex(
     r"(?P<path>[^\s(][^(]*)\((?P<line>\d+),(?P<column>\d+)\): (?P<message>error .*)"
 )
-# What most write (GNU Coding Standards, "Formatting Error Messages").
+# The format of most tools (GNU Coding Standards, "Formatting Error Messages").
 _COLONS = regex(r"(?P<path>[^\s:][^:]*):(?P<line>\d+):(?:(?P<column>\d+):?)? (?P<message>.+)")
 _RUSTC = regex(r" *--> (?P<path>[^:]+):(?P<line>\d+):(?P<column>\d+)")
 _RUSTC_ERROR = regex(r"error(?:\[E\d+\])?: .*")
 
 
 def _locate(output: str, folder: str) -> Iterable[Finding]:
-    """The places a compiler names, in the three forms compilers use."""
+    """Yield the places in a compiler's output, in its three common formats."""
     rust_error = ""
     for line in output.splitlines():
         text = line.rstrip()
@@ -330,8 +330,8 @@ def _at(found: re.Match[str], message: str, folder: str) -> Finding:
         CHECK,
         message,
         path=path.as_posix() if inside else "",
-        # Of a compiler's output anything may be a test's own words: `int` raises beyond 4,300
-        # digits (CVE-2020-10735).
+        # A compiler's output may contain a test's own text: `int` raises beyond 4,300 digits
+        # (CVE-2020-10735).
         line=int(found["line"][:9]),
         column=int((found["column"] or "0")[:9]),
     )

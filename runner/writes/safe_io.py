@@ -1,4 +1,4 @@
-"""Reading and writing files beneath a folder without ever following a link out of it.
+"""Read and write files below a folder without following a link out of it.
 
 Every component is opened by the descriptor of the one above it with O_NOFOLLOW (openat(2)),
 so a link that is flipped in while we write is refused, never followed. The root itself is
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from runner.model import Change, Digest
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# O_NONBLOCK: opening a named pipe for reading would wait for a writer for ever.
+# O_NONBLOCK: opening a named pipe for reading would block until a writer comes.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-# With O_EXCL a link at the name is never followed, wherever it leads (open(2)).
+# With O_EXCL a link of that name is never followed, whatever its target (open(2)).
 _BESIDE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PREFIX = ".runner-"
 _SUFFIX = ".tmp"
@@ -50,7 +50,7 @@ class InTheWay(RunnerError):  # noqa: N818 - the word a person reads
 
 
 def read_beneath(root: Path, path: str) -> bytes | None:
-    """The bytes of a plain file; None where there is none.
+    """Read a regular file below `root`; return None if it does not exist.
 
     Raises InTheWay for links and other strange files on the way, RunnerError when unreadable.
     """
@@ -67,7 +67,7 @@ def read_beneath(root: Path, path: str) -> bytes | None:
 
 
 def mode_beneath(root: Path, path: str) -> int | None:
-    """What stands at a path, as git's mode (0o120000 for a link); None for nothing."""
+    """Return the git mode of a path (0o120000 for a link); None if it does not exist."""
     with explain_errors(path), _parent(root, path) as (folder, name):
         found = None if folder is None else _status(name, folder)
     if found is None:
@@ -112,7 +112,7 @@ def unlink_beneath(root: Path, path: str) -> bool:
 
 
 def open_beneath(root: Path, path: str, flags: int) -> int:
-    """A descriptor of a plain file, its folders made where `flags` has O_CREAT; close it.
+    """Open a regular file below `root`; with O_CREAT its folders are created.
 
     Raises InTheWay and RunnerError like the others, FileNotFoundError where nothing is.
     """
@@ -178,7 +178,7 @@ def explain_errors(path: str, *, missing: bool = False) -> Iterator[None]:
 def _parent(
     root: Path, path: str, *, make: bool = False, durable: bool = True
 ) -> Iterator[tuple[int | None, str]]:
-    """The open folder of a path and the name in it; no folder where it does not exist."""
+    """Open the parent folder of a path, and yield it with the name; None if it does not exist."""
     *folders, name = path.split("/")
     if any(part in {"", ".", ".."} for part in (*folders, name)):
         raise RunnerError("the path is not relative and normalised", where=path)
@@ -204,7 +204,7 @@ def _enter(folder: int, name: str, path: str, *, make: bool, durable: bool) -> i
         if not make:
             return None
     except OSError as error:
-        # Of a link O_NOFOLLOW says ELOOP, and together with O_DIRECTORY Linux says ENOTDIR.
+        # For a link O_NOFOLLOW gives ELOOP, and with O_DIRECTORY Linux gives ENOTDIR.
         if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
             raise
         raise InTheWay(path, _what_stands(name, folder)) from None
@@ -233,7 +233,7 @@ def _replace(
     descriptor = os.open(beside, _BESIDE, permissions & 0o777, dir_fd=folder)
     try:
         try:
-            # open(2) takes the umask's bits away from its mode, fchmod(2) does not.
+            # open(2) removes the umask's bits from its mode, fchmod(2) does not.
             if permissions & _EXACT:
                 os.fchmod(descriptor, permissions & 0o777)
             effects.append(descriptor, content, path)
@@ -241,8 +241,8 @@ def _replace(
                 effects.fsync(descriptor, path)
         finally:
             os.close(descriptor)
-        # The bytes are on disk before the name leads to them: else a power cut may leave the name
-        # with an empty file, and the old one gone (fsync(2), rename(2)).
+        # The bytes are on disk before the rename: else a power failure may leave an empty file
+        # under the name, with the old one lost (fsync(2), rename(2)).
         effects.step("replace", path)
         os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
@@ -252,7 +252,7 @@ def _replace(
 
 
 _EXACT = 0o1000000
-"""Beside the permission bits: they are a replaced file's, which the umask must not narrow."""
+"""Flag next to the permission bits: they come from a replaced file, and no umask applies."""
 
 
 def _permissions(mode: int, old: os.stat_result | None) -> int:
@@ -303,7 +303,7 @@ _EXECUTE = 0o100
 
 
 def in_the_way(root: Path, changes: Iterable[Change], *, converts: bool = False) -> tuple[str, ...]:
-    """Paths whose real file is neither what the task began from nor what it proposes.
+    """Return paths whose real file matches neither the base nor the proposal.
 
     That is a person's edit, or an untracked file where the task wants to put a new one. Where git
     `converts` line ends on checkout, CRLF in the real file is no edit.
@@ -328,7 +328,7 @@ def place(root: Path, changes: Iterable[Change], *, converts: bool = False) -> t
     given = tuple(changes)
     gone = [change for change in given if change.content is None]
     come = [change for change in given if change.content is not None]
-    # What goes, goes first: where `a` becomes `a/b`, the file stands in the way of the folder.
+    # Deletions first: if `a` becomes `a/b`, the file blocks the folder.
     done = [_has_place(root, change, converts) for change in gone]
     done += effects.for_each(lambda change: _has_place(root, change, converts), come)
     late = {change.path for change, has in zip((*gone, *come), done, strict=True) if not has}
@@ -345,7 +345,7 @@ def _has_place(root: Path, change: Change, converts: bool) -> bool:  # noqa: FBT
 
 
 def _is_there(root: Path, change: Change) -> bool:
-    """Whether the file is what the change makes of it, its executable bit included."""
+    """Return whether the file already has the change's content and executable bit."""
     if change.after not in _digests(root, change.path, converts=False):
         return False
     mode = mode_beneath(root, change.path)
@@ -360,7 +360,7 @@ def _put(root: Path, change: Change) -> None:
 
 
 def _digests(root: Path, path: str, converts: bool) -> set[Digest | None]:  # noqa: FBT001 - passed on
-    """The digest of the real file, and of what git would store of it."""
+    """Return the digest of the real file and of its content as git would store it."""
     content = read_beneath(root, path)
     if content is None:
         return {None}

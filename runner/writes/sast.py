@@ -1,4 +1,4 @@
-"""Static analysis behind a run: findings that inform, and block only where a team says so."""
+"""Run static analysis after each task: findings inform, and block only where configured."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class SastScan:
 
     pending: tuple[Future[SastReport], ...] = ()
     unread: tuple[str, ...] = ()
-    """What to install for code that no installed analyser looks at."""
+    """What to install for code that no installed analyser reads."""
 
     def is_ready(self) -> bool:
-        """Whether the report is ready."""
+        """Return whether the report is ready."""
         return all(future.done() for future in self.pending)
 
     def result(self, timeout: float | None = None) -> SastReport:
@@ -106,7 +106,7 @@ class SastPool:
 def _examination(
     laboratory: ScanWorkspace, changes: Sequence[Change]
 ) -> Callable[[Callable[[], bool]], SastReport] | None:
-    """What tools of other languages have to do; None where there is nothing for them."""
+    """Return the scan with tools of other languages; None if there are no files for them."""
     try:
         specimen = laboratory.specimen(changes)
     except (OSError, RunnerError) as error:
@@ -135,6 +135,6 @@ def record_findings(root: Path, report: SastReport, *, task: str, attempt: int) 
 
 
 def load_findings(root: Path, task: str = "") -> tuple[Mapping[str, object], ...]:
-    """The records of SAST_FINDINGS.jsonl, of all tasks or one, oldest first."""
+    """Return the records of SAST_FINDINGS.jsonl, oldest first."""
     records = read_lines(root, SAST_FINDINGS).records
     return tuple(record for record in records if task in ("", record.get("task")))

@@ -1,4 +1,4 @@
-"""What static analysis found, and what of it blocks."""
+"""The findings of static analysis, and which of them block."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 RANKS = ("low", "medium", "high")
 CHECK = "sast"
 UNSCANNED = "unscanned"
-"""The rule of what is no finding but says what a tool did not look at."""
+"""Rule of an entry that is no finding but names what a tool did not read."""
 UNLISTED = "unlisted"
-"""The rule of what says how many findings are not listed: none graver than those that are."""
+"""Rule of the entry with the number of unlisted findings: none more severe than the listed."""
 MOST_FINDINGS = 200
-"""Of one file; what is more than this is a number in a note."""
+"""Maximum findings of one file; the rest is a number in a note."""
 
 
 @dataclass(frozen=True, slots=True)
 class SastFinding:
-    """What a scanner says of one place; line and column from 1, `digest` is the file's."""
+    """A scanner's finding at one place; line and column from 1, `digest` is the file's."""
 
     path: str
     line: int
     column: int
     rule: str
     severity: str
-    """`low`, `medium` or `high`; `note` where it says what was not scanned."""
+    """`low`, `medium` or `high`; `note` if it names what was not scanned."""
     confidence: str
     message: str
     tool: str
@@ -44,17 +44,17 @@ class SastReport:
     findings: tuple[SastFinding, ...] = ()
     notes: tuple[SastFinding, ...] = ()
     unread: tuple[str, ...] = ()
-    """What to install for code that no installed analyser looks at; never refuses anything."""
+    """What to install for code that no installed analyser reads; never rejects anything."""
 
     def join(self, other: SastReport) -> SastReport:
-        """Both reports in one."""
+        """Return both reports combined."""
         return SastReport(
             self.findings + other.findings, self.notes + other.notes, self.unread + other.unread
         )
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many there are of each severity, notes too."""
+        """Number of findings and notes by severity."""
         counts: dict[str, int] = {}
         for found in (*self.findings, *self.notes):
             counts[found.severity] = counts.get(found.severity, 0) + 1
@@ -69,7 +69,7 @@ class SastReport:
         )
 
     def find_blocking(self, block_at: str) -> tuple[Finding, ...]:
-        """What refuses the work where a team lets it block at a severity; else nothing.
+        """Return the findings that block at this severity or above; empty if blocking is off.
 
         A file that was not scanned is refused, too: else padding it would be a way around.
         """
@@ -81,19 +81,19 @@ class SastReport:
 
 
 def gravest(found: Sequence[SastFinding]) -> list[SastFinding]:
-    """Those that are listed where there are very many: the gravest, in the order they came in."""
+    """Return the most severe findings up to the limit, in their original order."""
     ranks = [RANKS.index(one.severity) if one.severity in RANKS else -1 for one in found]
     kept = sorted(range(len(found)), key=lambda place: -ranks[place])[:MOST_FINDINGS]
     return [found[place] for place in sorted(kept)]
 
 
 def make_unscanned(path: str, message: str, tool: str = "bandit") -> SastFinding:
-    """The note that a scan is not whole."""
+    """Return a note that a scan is incomplete."""
     return SastFinding(path, 0, 0, UNSCANNED, "note", "high", message, tool, "")
 
 
 def make_unlisted(path: str, message: str, tool: str = "bandit") -> SastFinding:
-    """The note that a scan found more than is listed."""
+    """Return a note that a scan found more than is listed."""
     return SastFinding(path, 0, 0, UNLISTED, "note", "high", message, tool, "")
 
 

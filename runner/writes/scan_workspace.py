@@ -1,4 +1,4 @@
-"""Where analysers of other languages look at copies: behind the run, far from any scratch tree.
+"""Copies of files for analysers of other languages, away from any scratch tree.
 
 A scan may take long after its task's slot has gone to another task. So the changed files, and
 what a tool needs of their surroundings, are copied into a folder of their own; the tools run on
@@ -43,32 +43,32 @@ if TYPE_CHECKING:
     from runner.writes.scanners import Scanner
 
 SECONDS = 120.0
-"""How long one tool may take."""
+"""Timeout of one tool."""
 _MOST_BESIDE = 500
-"""Files that are copied because they stand beside a changed one."""
+"""Maximum files copied because they are next to a changed one."""
 _SERIAL = count()
 
 
 @dataclass(frozen=True, slots=True)
 class ScanWorkspace:
-    """What it takes to look at the changed files of one attempt with other tools."""
+    """The workspace in which other tools scan an attempt's changed files."""
 
     folder: Path
-    """Where copies are made; out of reach of any task's commands."""
+    """Folder of the copies; not accessible to commands of tasks."""
     tree: Path
-    """The project with the changes in it, read only while `specimen` copies."""
+    """Project with the changes, read only while `specimen` copies."""
     base: Callable[[str], bytes | None]
-    """The bytes of a path before the changes: a repository's rules are read there."""
+    """Returns the bytes of a path before the changes: a repository's rules come from there."""
     place: Place
-    """The repository's: what it is shown as, and what is shared with it."""
+    """Place of the repository: its visible path, and what is shared with it."""
     sandbox: Sandbox
     environment: Mapping[str, str]
     interrupted: Callable[[], bool] = lambda: False
-    """Whether a person wants the run to end now: then nobody waits for a tool."""
+    """Whether a person wants the run to end now: then tools are not waited for."""
     seconds: float = SECONDS
 
     def specimen(self, changes: Sequence[Change]) -> ScanCopy | None:
-        """Copies of what installed tools are to look at; None where none is called for.
+        """Copy the files that installed tools scan; None if no tool applies.
 
         Takes as long as copying does. What cannot be copied is left out.
         """
@@ -85,21 +85,21 @@ class ScanWorkspace:
             for path, content in self._surroundings(tool, contents):
                 if path not in contents:
                     self._copy(project, path, content)
-        # A sandbox with mounts of its own shows them at their place; without one a link has to.
+        # A sandbox with its own mounts shows them in place; without one they need a link.
         if not self.sandbox.contains:
             self._link_shares(top / "tree")
         digests = {path: digest_of(content) for path, content in contents.items()}
         return ScanCopy(self, top, tools, digests)
 
     def program(self, tool: Scanner) -> str | None:
-        """The tool's program: that of the project's own packages, or that on PATH."""
+        """Return the tool's program in the project's packages or on PATH, or None."""
         own = self._shown / "node_modules" / ".bin" / tool.program
         if tool.packages and own.exists():
             return str(own)
         return tool.argv[0] if is_on_path(tool.program, self.environment) else None
 
     def lacks(self, tool: Scanner) -> str:
-        """What keeps a tool from looking at anything here; empty where nothing does."""
+        """Return why a tool cannot scan here; empty if it can."""
         if self.program(tool) is None:
             return f"{tool.program} is not installed"
         for name in tool.packages:
@@ -110,7 +110,7 @@ class ScanWorkspace:
         return ""
 
     def find_unread(self, paths: Iterable[str]) -> Iterator[str]:
-        """Say what to install for each kind of code that no installed tool looks at."""
+        """Yield what to install for each kind of code that no installed tool reads."""
         lacks = {tool.tool: bool(self.lacks(tool)) for tool in SCANNERS}
         unread: dict[tuple[Scanner, ...], dict[str, None]] = {}
         for path in paths:
@@ -139,7 +139,7 @@ class ScanWorkspace:
     def _surroundings(
         self, tool: Scanner, contents: Mapping[str, bytes]
     ) -> Iterator[tuple[str, bytes]]:
-        """What a tool needs beside the files it is to look at."""
+        """Yield the context files that a tool needs for the analysed files."""
         name, text = tool.own_file
         if name:
             yield name, text.encode() or self._rules(tool) or b""
@@ -191,7 +191,7 @@ class ScanCopy:
     digests: Mapping[str, Digest] = field(default_factory=dict)
 
     def examine(self, closing: Callable[[], bool] = lambda: False) -> SastReport:
-        """What the tools say, one after the other; the copies are gone afterwards.
+        """Run the tools one by one, then remove the copies.
 
         They are ended once a person interrupts, or when `closing` says so.
         """
@@ -208,7 +208,7 @@ class ScanCopy:
         return report
 
     def _jobs(self, tool: Scanner) -> dict[str, tuple[str, ...]]:
-        """The folders that a tool runs in, each with the changed files it is about."""
+        """Return the folders in which a tool runs, each with its changed files."""
         paths = tool.select_paths(self.digests)
         if not tool.manifest:
             return {"": paths}
@@ -261,21 +261,21 @@ class _Ended(Event):
         self._reasons = reasons
 
     def is_set(self) -> bool:
-        """Whether one of them does now."""
-        # Who hears the command looks here several times a second (`process/supervise`), so nobody
-        # has to set it.
+        """Return whether one of the reasons to stop applies."""
+        # The code that reads the command's output checks this several times a second
+        # (`process/supervise`), so nothing has to set it.
         return any(reason() for reason in self._reasons)
 
 
 def not_scanned(error: OSError | RunnerError) -> SastReport:
-    """Copies that cannot be made are no reason to stop a task: the disk says so elsewhere."""
+    """Return a report that the scan was skipped, since an error of copying must not stop a task."""
     why = error.strerror if isinstance(error, OSError) else error.message
     note = make_unscanned("", f"scanners of other languages did not run: {why}", tool="sast")
     return SastReport(notes=(note,))
 
 
 def home_of(tree: Path, tool: Scanner, folder: str) -> str | None:
-    """The nearest folder upwards that holds the manifest of a tool that has one."""
+    """Return the nearest parent folder with the tool's manifest, or None."""
     while tool.manifest:
         if (tree / folder / tool.manifest).is_file():
             return folder
@@ -293,8 +293,8 @@ def sweep(folder: Path) -> None:
         return
     for name in names:
         owner = name.partition("-")[0]
-        # A number that somebody else has by now (numbers start anew at pid_max, proc(5)) leaves
-        # these copies to a later sweep: kept too long they cost some space, gone too early a scan.
+        # If the number was reused (numbers restart at pid_max, proc(5)), these copies stay for a
+        # later sweep: deleting too late costs space, too early a scan.
         if owner.isdecimal() and not is_there(int(owner)):
             _remove(folder / name)
 

@@ -1,4 +1,4 @@
-"""Static analysers of other languages, one row each: what calls for them and what they say.
+"""Static analysers of other languages: one row each with trigger, command and parser.
 
 What an analyser printed, read into findings; a foreign tool's border.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 Rows: TypeAlias = Iterable[Mapping[str, object]]
-"""Findings in our own field names, their values as the tool wrote them."""
+"""Findings with our own field names; values as written by the tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +43,35 @@ class Scanner:
 
     tool: str
     endings: tuple[str, ...]
-    """How the paths end that call for it."""
+    """Suffixes of the paths that require it."""
     argv: tuple[str, ...]
-    """The changed paths follow where `by_file` is set."""
+    """Command; the changed paths follow if `by_file` is set."""
     read: Callable[[object], Rows]
     install: str
-    """What to type to have it."""
+    """Command that installs it."""
     by_file: bool = True
     manifest: str = ""
-    """A whole project's scanner runs in the nearest folder upwards that holds this file."""
+    """A whole project's scanner runs in the nearest parent folder with this file."""
     beside: tuple[str, ...] = ()
-    """Globs of what it needs of the folders of changed files, and of the manifest's."""
+    """Globs of files it needs from the folders of changed files and of the manifest."""
     rules: tuple[str, ...] = ()
     """Where a repository keeps its rules, one of which must be there. They are read from the
     base: what is judged does not choose its judge."""
     packages: tuple[str, ...] = ()
-    """Node packages that the project must have installed."""
+    """Node packages that must be installed in the project."""
     own_file: tuple[str, str] = ("", "")
-    """Name and text of a configuration of ours, laid beside the copies."""
+    """Name and text of the runner's configuration file, put next to the copies."""
     also: tuple[str, ...] = ()
-    """How paths end of a project that it serves, though it does not read them."""
+    """Suffixes of other paths in its project, which it does not read."""
 
     @property
     def program(self) -> str:
-        """What must be installed for it."""
+        """Program that must be installed."""
         return "cargo-audit" if self.tool == "cargo-audit" else self.argv[0]
 
     @property
     def serves(self) -> tuple[str, ...]:
-        """How paths end of the projects that it serves."""
+        """Path endings of the files in projects that it serves."""
         return self.endings + self.also
 
     @property
@@ -81,23 +81,23 @@ class Scanner:
         return " with ".join([self.program, *more])
 
     def select_paths(self, paths: Iterable[str]) -> tuple[str, ...]:
-        """Those of the paths that it looks at."""
+        """Return the paths that the scanner supports."""
         return tuple(path for path in paths if path.endswith(self.endings))
 
 
 def select_scanners(paths: Sequence[str]) -> tuple[Scanner, ...]:
-    """The scanners that these paths call for, installed or not."""
+    """Return the scanners for these paths, installed or not."""
     return tuple(scanner for scanner in SCANNERS if scanner.select_paths(paths))
 
 
 def select_advised(paths: Iterable[str]) -> tuple[Scanner, ...]:
-    """The scanners that serve a project with these paths, installed or not."""
+    """Return the scanners recommended for a project with these paths."""
     names = tuple(paths)
     return tuple(one for one in SCANNERS if any(path.endswith(one.serves) for path in names))
 
 
 def folder_of(path: str) -> str:
-    """The folder of a project's path; empty for its top."""
+    """Return the folder of a path; empty for the project's top."""
     parent = PurePosixPath(path).parent.as_posix()
     return "" if parent == "." else parent
 
@@ -175,8 +175,8 @@ _SCRIPTS = row_named("javascript").code
 _READ = tuple(suffix for row in LANGUAGES for suffix in row.code)
 _EVALS = ("no-eval", "no-implied-eval", "no-new-func", "no-script-url")
 _SEMGREP_RULES = ".runner-semgrep.yml"
-# Ours and not the repository's, so that no configuration of a task silences it. TypeScript is
-# read where the project has a parser for it; else each such file is a note.
+# The runner's, not the repository's, so that no task's configuration silences it. TypeScript is
+# read if the project has a parser for it; else each such file is a note.
 _ESLINT_CONFIG = f"""\
 import {{ createRequire }} from "node:module";
 const require = createRequire(import.meta.url);
@@ -196,7 +196,7 @@ export default [
 """
 
 SCANNERS = (
-    # The rules are the repository's own: those of the registry would need the network.
+    # The rules are the repository's own: those of the registry would need network access.
     Scanner(
         "semgrep",
         (*_READ, ".java", ".kt", ".rb", ".php", ".c", ".cpp", ".cs"),
@@ -289,7 +289,7 @@ def _output(ran: Ran) -> str:
 
 
 def _document(output: str) -> object:
-    """The JSON in what a tool printed: warnings may stand on the lines before and after it."""
+    """Parse the JSON in a tool's output, ignoring other lines. Raises ValueError."""
     decoder = json.JSONDecoder()
     for _, begin in zip(range(_MOST_STARTS), _BEGINS.finditer(output), strict=False):
         try:
@@ -297,7 +297,7 @@ def _document(output: str) -> object:
             found, end = decoder.raw_decode(output, begin.end())
         except ValueError:
             continue
-        # `[1]: deprecated` begins with JSON, too: behind the document is a blank or nothing.
+        # `[1]: deprecated` also starts with JSON: a document is followed by a blank or nothing.
         if output[end : end + 1].strip() == "":
             return found
     raise ValueError("no JSON")
@@ -324,7 +324,7 @@ def _finding(
 
 
 def _path(named: str, folder: str, digests: Mapping[str, Digest]) -> str:
-    """The changed file that is meant: tools name it from their folder, or as a whole path."""
+    """Return the changed file for a path in a tool's output, relative or absolute."""
     path = named.removeprefix("./")
     if folder and f"{folder}/{path}" in digests:
         return f"{folder}/{path}"

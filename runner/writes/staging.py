@@ -1,4 +1,4 @@
-"""Proposed writes that wait for a review, kept as bytes under `artifacts/build/staged/`.
+"""Staged writes that wait for a review, stored as bytes under `artifacts/build/staged/`.
 
 `staged/<TASK>/<attempt>/index.json` lists them; each content stands beside it under its own
 digest, so that no name on disk ever comes from a proposal.
@@ -28,7 +28,7 @@ STAGED = "artifacts/build/staged"
 _LOCK = f"{STAGED}/lock"
 _DECIDED = f"{STAGED}/decided.json"
 _KEPT = 50
-"""Decided proposals that are remembered."""
+"""Decided proposals that are kept."""
 _PLAIN = regex(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
 _HEX = regex(r"sha256:[0-9a-f]{64}")
 _VERSION = 1
@@ -64,15 +64,15 @@ class Staging:
     def stage(
         self, changes: Sequence[Change], *, run: str, task: str, attempt: int
     ) -> tuple[Staged, ...]:
-        """Keep proposals durably, in place of earlier ones of the attempt for the same paths.
+        """Save proposals durably, replacing earlier ones of the attempt for the same paths.
 
         Raises RunnerError when the disk refuses; the index then still lists what it listed.
         """
         fresh = tuple(_make_staged(change, run, task, attempt) for change in changes)
         folder = _folder(task, attempt)
         with self._lock():
-            # Bytes first, then the list that names them, then what nobody names any more: who
-            # dies between leaves bytes too many, never a name without its bytes.
+            # Bytes first, then the list that names them, then unreferenced ones: a kill in between
+            # leaves extra bytes, never a name without its bytes.
             for change in changes:
                 if change.content is not None:
                     self._keep(folder, change.content)
@@ -84,7 +84,7 @@ class Staging:
         return fresh
 
     def list(self, task: str = "") -> tuple[Staged, ...]:
-        """Everything staged, or what one task staged, by task, attempt and path."""
+        """Return all staged changes, or those of one task, by task, attempt and path."""
         base = self.root / STAGED
         indexes = sorted(base.glob("*/*/index.json")) if base.is_dir() else []
         listed = [
@@ -96,7 +96,7 @@ class Staging:
         return tuple(sorted(listed, key=lambda staged: (staged.task, staged.attempt, staged.path)))
 
     def find(self, wanted: str) -> Staged:
-        """The newest staged write with this id, or RunnerError."""
+        """Return the newest staged write with this ID. Raises RunnerError."""
         found = [staged for staged in self.list() if staged.id == wanted]
         if not found:
             raise RunnerError(
@@ -106,7 +106,7 @@ class Staging:
         return found[-1]
 
     def read(self, staged: Staged) -> Change:
-        """The proposal with its bytes; RunnerError when they are gone or are not these bytes."""
+        """Read a proposal with its content. Raises RunnerError if it is gone or changed."""
         content = None
         if staged.after is not None:
             content = read_beneath(
@@ -122,32 +122,32 @@ class Staging:
         return Change(staged.path, staged.action, staged.mode, staged.before, staged.after, content)
 
     def remove(self, staged: Sequence[Staged]) -> None:
-        """Forget proposals, and their bytes where no other proposal of the attempt has them."""
+        """Remove proposals, and their bytes unless another proposal uses them."""
         with self._lock():
             for folder in sorted({_folder(one.task, one.attempt) for one in staged}):
                 self._forget(folder, {one.path for one in staged if _folder_of(one) == folder})
 
     def remove_attempt(self, task: str, attempt: int) -> None:
-        """Forget all that one attempt staged."""
+        """Remove everything that one attempt staged."""
         folder = _folder(task, attempt)
         with self._lock():
             self._forget(folder, {staged.path for staged in self._index(folder)})
 
     def settle(self, staged: Staged, fate: str) -> None:
-        """Forget a proposal that is decided, but for what it was and what became of it."""
+        """Remove a decided proposal, but keep a record of its fate."""
         with self._lock():
-            # In this order: who dies between the two has a proposal that waits still, and is asked
-            # once more; the other way round nobody could tell what became of it.
+            # Order matters: after a kill in between, the proposal is still pending and is asked
+            # again; in the reverse order its outcome would be unknown.
             self._remember(staged, fate)
             self._forget(_folder_of(staged), {staged.path})
 
     def remember(self, staged: Staged, fate: str) -> None:
-        """Keep what became of a proposal that is in no list any more."""
+        """Record the fate of a proposal that is no longer listed."""
         with self._lock():
             self._remember(staged, fate)
 
     def list_decided(self) -> tuple[tuple[Staged, str], ...]:
-        """The last proposals that were settled with what became of each, the latest last."""
+        """Return the last decided proposals with their results, the latest last."""
         content = read_beneath(self.root, _DECIDED)
         try:
             entries = json.loads(content)["decided"] if content else ()
@@ -203,8 +203,8 @@ class Staging:
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
-        # The kernel lets go of it with the descriptor (flock(2)), however this process ends. The
-        # file stays: were it removed, two could each hold a lock on a file of this name.
+        # The kernel releases it with the descriptor (flock(2)), however this process ends. Keep the
+        # file: after its removal two processes could each lock a file of this name.
         descriptor = open_beneath(self.root, _LOCK, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -228,7 +228,7 @@ def _make_staged(change: Change, run: str, task: str, attempt: int) -> Staged:
 
 
 def _from_json(entry: dict[str, object]) -> Staged:
-    """An entry of the index; TypeError, ValueError or KeyError where it is none."""
+    """Decode an entry of the index. Raises TypeError, ValueError or KeyError."""
     task, path, run, time = (entry[name] for name in ("task", "path", "run", "time"))
     attempt, mode = entry["attempt"], entry["mode"]
     before, after = entry["before"], entry["after"]
@@ -260,7 +260,7 @@ def _folder_of(staged: Staged) -> str:
 
 
 def _folder(task: str, attempt: int) -> str:
-    # An id is the plan's: one with a slash or two dots in it must not say where its folder is.
+    # The ID comes from the plan: one with a slash or two dots must not choose the folder.
     name = (
         task
         if _PLAIN.fullmatch(task)

@@ -1,4 +1,4 @@
-"""Marks that ask a gate to look away: they silence nothing here, and new ones are reported.
+"""Find new suppression comments for linters and analysers, and report them.
 
 A mark for a security scanner, a secret scan or a test is a warning at its line. Marks for linters
 and type checkers are one note a file with their number.
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 CHECK = "markers"
 MOST_FINDINGS = 20
-"""Of one file."""
+"""Maximum findings of one file."""
 _MOST_MARKS = 10_000
-"""Of one kind in one file; a flood beyond is the same flood."""
+"""Maximum of one kind in one file; further ones add no information."""
 _LONGEST_LINE = 4096
 _FOREIGN_CODEC = "makes Python read other text than an editor shows"
 _SOURCE_LIMIT = 8 << 20
 
 
-# Of no language that is read here, or of tools for many.
+# Of languages without a parser here, or of tools for several languages.
 _COMMON = (
     Marker("nosemgrep nosonar", r"\bnosemgrep\b|\bNOSONAR\b", SCANNER),
     Marker("list", r"pragma:_(?:allow|white)list\b", "silences a secret scan"),
@@ -54,7 +54,7 @@ class _Shape(NamedTuple):
 
 @cache
 def _shapes() -> tuple[_Shape, ...]:
-    """All of every language: a mark means the same to its tool in whatever file it stands."""
+    """Return the suppression markers of all languages."""
     known = (*_COMMON, *(marker for language in all_languages() for marker in language.markers))
     return tuple(
         _Shape(
@@ -66,8 +66,7 @@ def _shapes() -> tuple[_Shape, ...]:
     )
 
 
-# The expression of PEP 263. In a codec such as `utf-7` what a reader takes for a comment is
-# code.
+# The expression of PEP 263. In a codec such as `utf-7` apparent comments may be code.
 _CODEC = regex(r"^[ \t\f]*#.*?coding[:=][ \t]*(?!utf-?8\b|ascii\b|latin-?1\b)[-\w.]", re.ASCII)
 _COUNTED = frozenset((LINTER, TYPES))
 
@@ -95,7 +94,7 @@ def marker_findings(change: Change, before: bytes | None) -> tuple[Finding, ...]
 
 
 def _new_marks(change: Change, before: bytes | None) -> Iterator[tuple[int, int, str]]:
-    """Line, column and meaning of each mark that was not there before."""
+    """Yield line, column and meaning of each new mark."""
     if change.content is None or len(change.content) > _SOURCE_LIMIT:
         return
     marks = _marks(change.content)
@@ -109,7 +108,7 @@ def _new_marks(change: Change, before: bytes | None) -> Iterator[tuple[int, int,
 
 
 def _marks(content: bytes) -> list[tuple[int, int, str, str]]:
-    """Number, first column, text and meaning of marked lines in order, each meaning once a line."""
+    """Return line number, first column, text and meaning of each mark, once a line and meaning."""
     text = content.decode("utf-8", "replace")
     lowered = text.lower()
     places = {(start, _FOREIGN_CODEC): start for start in _foreign_codec(text)}
@@ -132,7 +131,7 @@ def _line(text: str, start: int) -> str:
 
 
 def _foreign_codec(text: str) -> Iterator[int]:
-    """Starts of a coding cookie with another codec; PEP 263 looks at two lines."""
+    """Yield the starts of a coding cookie with another codec in the first two lines (PEP 263)."""
     start = 0
     for line in text[: 2 * _LONGEST_LINE].split("\n")[:2]:
         if _CODEC.match(line):

@@ -1,1 +1,1 @@
-"""A person's word: what waits for one, and what it does."""
+"""Use cases for a person's answers: list what waits, then approve, reject, edit or retry."""

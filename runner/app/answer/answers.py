@@ -1,4 +1,4 @@
-"""Record a person's yes or no to what waits: durable before anybody is notified."""
+"""Record a person's approval or rejection durably before anything reacts to it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """What waits, as it stood when a person began to answer."""
+    """The pending items when a person began to answer."""
 
     project: Project
     repository: Repository
@@ -77,17 +77,17 @@ class AnswerContext:
 
     @property
     def waiting(self) -> tuple[Waiting, ...]:
-        """What is not answered yet."""
+        """Items that have no answer yet."""
         return tuple(one for one in self.known if not one.answered)
 
     def choose(self, typed: Sequence[str]) -> tuple[Waiting, ...]:
-        """What was named. Raises RunnerError for what does not wait."""
+        """Return the waiting items of these names. Raises RunnerError if one is not waiting."""
         return choose_waiting(self.project, typed, self.known)
 
 
 @contextmanager
 def open_answers(project: Project) -> Iterator[AnswerContext]:
-    """What waits as `status` shows it; the plan says what came of the answers."""
+    """Open the waiting items for answers, and write the resulting statuses to the plan."""
     with Repository.open(project.root) as repository, answer_at_once(project, repository):
         state = project.state()
         yield AnswerContext(project, repository, state, list_waiting(project, repository, state))
@@ -97,7 +97,7 @@ def open_answers(project: Project) -> Iterator[AnswerContext]:
 
 
 def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) -> Approved:
-    """Let what was chosen go on. Raises RunnerError for what cannot be approved so."""
+    """Approve the chosen items. Raises RunnerError for an item that cannot be approved this way."""
     with open_answers(project) as here:
         chosen = here.waiting if asked.every else here.choose(asked.named)
         chosen = resolve_targets(here, chosen, every=asked.every)
@@ -133,7 +133,7 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
 def resolve_targets(
     here: AnswerContext, chosen: tuple[Waiting, ...], *, every: bool
 ) -> tuple[Waiting, ...]:
-    """What can be approved: of everything what is so, of what was named all, or RunnerError."""
+    """Return the items to approve. Raises RunnerError for a named item that cannot be approved."""
     if every:  # a held change lands by the approval of what it breaks
         chosen = tuple(one for one in chosen if one.kind not in ("regression", DRAFT))
         return tuple(one for one in chosen if not _is_in_vain(here, one))
@@ -150,7 +150,7 @@ def resolve_targets(
 
 
 def _is_in_vain(here: AnswerContext, one: Waiting) -> str:
-    """Why a task would be BLOCKED again at once, whatever a person says; else empty."""
+    """Return why an approved task would be BLOCKED again immediately; empty if it would not."""
     if one.culprit:
         return _describe_take_back(here, one.culprit)
     if one.kind != "blocked":
@@ -185,7 +185,7 @@ def _require_reason(here: AnswerContext, one: Waiting, reason: str, via: str) ->
 
 
 def _answer_items(project: Project, chosen: Sequence[Waiting], asked: Approve) -> list[Event]:
-    """A person's `met` to acceptance items of the work of one task.
+    """Return events that record acceptance items of one task as met by a person.
 
     Raises RunnerError for other tasks, for items that are not in the plan, and without a person.
     """
@@ -222,7 +222,7 @@ def _approvals(state: RunState, one: Waiting, reason: str, *, reuse: bool) -> li
 
 
 def _approve_writes(one: Waiting, asked: Sequence[Finding], reason: str) -> list[Event]:
-    """A yes to each question about a proposal, and to each of its files."""
+    """Return events that approve all questions about a proposal and each of its files."""
     return [
         *approvals(one.changes, asked, reason),
         *(
@@ -233,14 +233,14 @@ def _approve_writes(one: Waiting, asked: Sequence[Finding], reason: str) -> list
 
 
 def _answer_culprit(here: AnswerContext, one: Waiting, reason: str) -> list[Event]:
-    """The same yes to what the held change itself asks, which is shown with what it breaks."""
+    """Return events that approve the open questions of the held change that broke the task."""
     asked = open_questions(here.state.task(one.culprit)) if one.culprit else ()
     held = (each for each in here.waiting if each.task == one.culprit and each.kind == "regression")
     return [event for each in held if asked for event in _approve_writes(each, asked, reason)]
 
 
 def _permission_answers(known: TaskState, *, allowed: bool, reason: str = "") -> list[Event]:
-    """One word to everything that a task asks; it is remembered for the task as it is written."""
+    """Return one permission answer (allow or deny) for each pending call of a task."""
     return [
         PermissionAnswered(one.tool, one.subject, allowed, reason, by="person")
         for one in known.asks
@@ -250,7 +250,7 @@ def _permission_answers(known: TaskState, *, allowed: bool, reason: str = "") ->
 def let_go_on(
     known: TaskState, one: Waiting, *, reuse: bool = False, by: str = "person"
 ) -> TaskApproved:
-    """A person lets a task run again, or be built on the change that broke it."""
+    """Return the event that approves a task to run again, or on the change that broke it."""
     how = ": re-test only" if reuse else ""
     on = f" on the change of {one.culprit}" if one.culprit else ""
     note = f"{known.status} was approved{on}{how}"
@@ -294,7 +294,7 @@ def reject(
 def _culprits_first(
     chosen: tuple[Waiting, ...], waiting: tuple[Waiting, ...]
 ) -> tuple[Waiting, ...]:
-    """For a task that a held change breaks that change: a no to the one is a no to the other."""
+    """Replace each task that a held change breaks by the held change itself."""
     held = {one.task: one for one in waiting if one.kind == "regression"}
     meant = (one if one.changes else held.get(one.culprit, one) for one in chosen)
     return tuple(dict.fromkeys(meant))
@@ -350,7 +350,7 @@ def _drop(here: AnswerContext, journal: Journal, one: Waiting, reason: str) -> A
 
 
 def _stands(project: Project, known: TaskState, reason: str) -> TaskAdopted:
-    """A person's no to a change: what was built is DONE for the task as it is written now.
+    """Return the event that rejects a change: the existing build is DONE for the current task.
 
     Raises RunnerError for a task that a held change breaks: then that change is to be refused.
     """
@@ -375,7 +375,7 @@ def _stands(project: Project, known: TaskState, reason: str) -> TaskAdopted:
 
 
 def note_what_follows(project: Project, chosen: Sequence[Waiting], via: str) -> None:
-    """Let tasks go on of whose held work everything is answered: every command tells it then."""
+    """Release the tasks whose held writes all have an answer."""
     written = [one for one in chosen if one.kind == "writes"]
     if not written:
         return
@@ -392,21 +392,21 @@ def note_answer(journal: Journal, known: TaskState, event: Event) -> None:
 
 
 class Became(StrEnum):
-    """What a person's word made of one thing that waited."""
+    """The effect of a person's answer on one pending item."""
 
     APPROVED = "approved"
     REJECTED = "rejected"
     DROPPED = "dropped"
-    """A held change that breaks others: what it breaks is DONE again."""
+    """A held change that breaks other tasks was dropped: those tasks are DONE again."""
     DROPPED_LATER = "dropped-later"
-    """The same while a run is going on: the next one drops it."""
+    """As DROPPED, but a run is in progress: the next run drops the change."""
     PLANNED_AGAIN = "planned-again"
     OUT_OF_PLANS = "out-of-plans"
-    """So many plans were refused that the next run blocks it."""
+    """The limit of rejected plans is reached: the next run blocks the task."""
     DENIED = "denied"
-    """It goes on without the calls that it asked for."""
+    """The task continues without the calls that it requested."""
     STANDS = "stands"
-    """What was built is DONE for the task as it is written now."""
+    """The existing result counts as DONE for the task as it is now written."""
     EDITED = "edited"
     PLAN_EDITED = "plan-edited"
     UNCHANGED = "unchanged"
@@ -420,7 +420,7 @@ class Answered:
     became: Became
     plans_refused: int = 0
     draft: str = ""
-    """The branch that keeps the work of a change that was dropped."""
+    """Branch with the work of a dropped change."""
     done_again: tuple[str, ...] = ()
 
 
@@ -430,52 +430,52 @@ class HeldChange:
 
     culprit: str
     missing: tuple[str, ...]
-    """What is still to be approved before it lands."""
+    """Approvals that are still missing before the change lands."""
     victims: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """What an approval came to."""
+    """The result of an approval."""
 
     answered: tuple[Answered, ...]
     held: tuple[HeldChange, ...]
-    """The changes on which what was approved is built anew."""
+    """Held changes on which the approved work is rebuilt."""
     is_next_run: bool
-    """Whether something goes on with the next run by itself."""
+    """Whether the next run continues automatically."""
 
 
 @dataclass(frozen=True, slots=True)
 class Approve:
-    """What is to go on: by number in the list or by id, or everything."""
+    """The items to approve: by number in the list or by id, or all of them."""
 
     named: tuple[str, ...] = ()
     every: bool = False
     reuse: bool = False
-    """Of a STALE task: what is there is only proven again, nobody implements."""
+    """For a STALE task: only re-test the existing code, call no implementer."""
     seen: str = ""
-    """Digest of what the person was shown: anything else is not answered; empty asks nothing."""
+    """Digest of what the person saw: no other state is answered; empty: no check."""
     reason: str = ""
-    """Why failed held-out tests are let pass; nothing else needs one."""
+    """Why failed held-out tests are waived; nothing else needs a reason."""
     met: tuple[str, ...] = ()
-    """Acceptance items of the one task that the person checked; `all` is each of them."""
+    """Acceptance items of the single task that the person checked; `all` means every item."""
     via: str = ""
-    """From where the word came: `page`; empty from a terminal."""
+    """Origin of the answer: `page`; empty for a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """What is refused, and why; without a reason the person is asked for one."""
+    """The items to reject, and the reason; without one the person is asked for it."""
 
     named: tuple[str, ...]
     reason: str = ""
     seen: str = ""
-    """Digest of what the person was shown, as in `Approve`."""
+    """Digest of what the person saw, as in `Approve`."""
     via: str = ""
 
 
 def describe_answer(one: Answered) -> str:
-    """One answer in words."""
+    """Return one answer as a sentence."""
     name, refused = display(one.task), one.plans_refused
     kept = f"; its work is saved on {display(one.draft)}" if one.draft else ""
     verb = "is" if len(one.done_again) == 1 else "are"
@@ -497,7 +497,7 @@ def describe_answer(one: Answered) -> str:
 
 
 def describe_held(one: HeldChange) -> str:
-    """What happens with a held change after an approval of one of its victims."""
+    """Describe what happens to a held change after one of the tasks it breaks is approved."""
     name, missing = display(one.culprit), [display(id_) for id_ in one.missing]
     if missing:
         verb = "is" if len(missing) == 1 else "are"

@@ -1,4 +1,4 @@
-"""A person ends one attempt of a run that is going on, or has tasks tried again.
+"""Cancel one running attempt, or retry tasks, at a person's request.
 
 The work of an attempt that is ended is kept; the next attempt's brief has the person's reason.
 """
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def retry(project: Project, named: Sequence[str], reason: str, *, via: str = "") -> tuple[str, ...]:
-    """Have tasks tried again, with a `reason` that the next attempt reads; gives their ids.
+    """Queue tasks for a retry whose next attempt gets `reason`, and return their ids.
 
     Raises RunnerError for one that is DONE, for work that waits for an answer instead, and for what
     a run that goes on has in hand or may come to: it would not hear this.
@@ -83,13 +83,13 @@ def _require_open(context: AnswerContext, id_: str, one: Waiting | None) -> None
 
 
 def _is_retried(known: TaskState) -> bool:
-    """Whether held work may be tried again: for its tests, or for gates that may run by now."""
+    """Return whether held work can be retried: held-out tests failed, or gates did not run."""
     asked = {one.check for one in open_questions(known)}
     return HELD_OUT_FAILED in asked or asked == {UNRUN}
 
 
 def _demand_tests(known: TaskState, reason: str, by: str) -> tuple[Event, ...]:
-    """The tests are right: the work is built again, and the next attempt reads what failed."""
+    """Return events that confirm the held-out tests and rebuild the task with their failures."""
     failed = tuple(
         Finding(REVIEW, f"the held-out tests are right: {one.message}", hint=reason)
         for one in open_questions(known)
@@ -110,7 +110,7 @@ def _require_unbegun(project: Project, known: TaskState) -> None:
             hint=f"runner cancel {id_}, then runner retry {id_}; or wait until it ends",
             code=ExitCode.CONFLICT,
         )
-    # What was BLOCKED and let go has no tries: that run has done with it.
+    # A task released from BLOCKED has no tries: that run is finished with it.
     if known.status is Status.PENDING and (known.tries or not known.last_attempt):
         raise RunnerError(
             f"{id_} is PENDING and the active run may start it; nothing was recorded",
@@ -120,9 +120,9 @@ def _require_unbegun(project: Project, known: TaskState) -> None:
 
 
 _PATIENCE = 15.0
-"""Seconds within which a live run ends an attempt and records it."""
+"""Seconds within which a live run must end an attempt and record it."""
 _SETTLING = 2.0
-"""Seconds between an attempt's end and the word on its task."""
+"""Seconds between an attempt's end and the record of its task's status."""
 _PAUSE = 0.1
 
 
@@ -142,7 +142,7 @@ def cancel(project: Project, typed: str) -> TaskState:
     ended = _wait_for_end(
         project, id_, known.open_attempt.attempt if known.open_attempt else known.last_attempt
     )
-    # A run that ended without a look has left it, and the next one has nothing to do with it.
+    # A run that ended without reading the request left it; the next run must ignore it.
     request.unlink(missing_ok=True)
     if ended.status is Status.PENDING and known.open_attempt is None:
         raise _not_in_hand(ended)
@@ -150,12 +150,12 @@ def cancel(project: Project, typed: str) -> TaskState:
 
 
 def goes_on(known: TaskState) -> bool:
-    """Whether a task that was to be cancelled is still in the run's hands."""
+    """Return whether a task still has an open attempt or is in progress."""
     return known.open_attempt is not None or known.status is Status.IN_PROGRESS
 
 
 def _is_in_hand(known: TaskState) -> bool:
-    """Whether it waits to be reviewed, to land, or for its next try after one that failed."""
+    """Return whether a task is in progress, or pending after a failed attempt."""
     tried = known.status is Status.PENDING and bool(known.tries)
     return tried or known.status is Status.IN_PROGRESS
 
@@ -166,7 +166,7 @@ def _not_in_hand(known: TaskState) -> RunnerError:
 
 
 def _wait_for_end(project: Project, id_: str, attempt: int) -> TaskState:
-    """The task once this attempt is over and settled, or when patience is."""
+    """Wait until the attempt has ended or time runs out; return the task's state."""
     until = time.monotonic() + _PATIENCE
     while True:
         known = project.state().task(id_)
@@ -174,7 +174,7 @@ def _wait_for_end(project: Project, id_: str, attempt: int) -> TaskState:
         settled = known.status in (Status.BLOCKED, Status.DONE, Status.STALE)
         if settled or (now and now.attempt != attempt) or time.monotonic() > until:
             return known
-        # It came back, and what that means is written down next.
+        # The task came back from the attempt; its final status is recorded next.
         if now is None and known.status is not Status.IN_PROGRESS:
             until = min(until, time.monotonic() + _SETTLING)
         time.sleep(_PAUSE)

@@ -1,4 +1,4 @@
-"""A person's word between runs: what the file says is taken in before it, and written after it.
+"""Record a person's answer between runs: read the plan first, update it afterwards.
 
 Opens the journal to record a person's answer, and where they gave it.
 """
@@ -41,7 +41,7 @@ def answer_at_once(project: Project, repository: Repository) -> Iterator[None]:
     try:
         yield
     finally:
-        # Also behind an error: what was answered before it is in the journal.
+        # Also after an error: earlier answers are already in the journal.
         _publish(project, before)
 
 
@@ -50,7 +50,7 @@ def _lives(project: Project) -> bool:
 
 
 def _take_in(project: Project, repository: Repository) -> None:
-    """Note what plan and git say that the journal does not know yet, as a run does."""
+    """Record in the journal the facts of plan and git that it does not have yet, as a run does."""
     if not View.of(project).read_now:
         return
     tasks = project.plan(project.plan_bytes).tasks
@@ -80,7 +80,7 @@ def _publish(project: Project, before: RunState) -> None:
 
 @contextmanager
 def _open_journal(project: Project) -> Iterator[Journal]:
-    """The journal, while no run can begin. Raises RunnerError (exit 6) where one just did."""
+    """Open the journal under the run lock. Raises RunnerError (exit 6) if a run is active."""
     with (
         RunLock(project.root / BUILD),
         Journal.open(project.journal_path, run=effects.new_id()) as journal,
@@ -92,7 +92,7 @@ def _open_journal(project: Project) -> Iterator[Journal]:
 
 
 def open_journal(project: Project, via: str = "") -> Journal:
-    """The journal, to write answers down that came this way; empty from a terminal.
+    """Open the journal to record answers; `via` names their source and defaults to the terminal.
 
     Records tell it as producer: `runner/2.1 via page by ada`, the person on this machine where
     `via` names nobody.

@@ -1,4 +1,4 @@
-"""A decision of a person: recorded in DECISIONS.md and in the journal, and made into a pattern.
+"""Record a person's decision in DECISIONS.md and the journal, and turn it into a pattern.
 
 The pattern library is searched, and a decision becomes a pattern of it.
 """
@@ -67,7 +67,7 @@ def decide(project: Project, decision: Decision, task: str = "") -> int:
     if not decision.title.strip():
         raise RunnerError("a decision needs a title", hint='runner plan decide "What was chosen"')
     id_ = _find_task(project, task) if task else ""
-    # without a secret that came with it: the file is committed
+    # remove secrets first: the file is committed
     clean = Decision(*(project.without_secrets(part.strip()) for part in astuple(decision)))
     return _append(project, clean, id_)
 
@@ -83,7 +83,7 @@ def _append(project: Project, decision: Decision, task: str) -> int:
         state = project.state()
         number = document.next_number(state.decisions)
         event = DecisionMade(number=number, decision=decision)
-        # The journal first: what a kill keeps from the file, the next run writes there.
+        # Journal first: if a kill loses the file's entry, the next run writes it.
         record = journal.append(event, task=task, durable=True)
         document.hear(record, state.after(record))
     return number
@@ -91,7 +91,7 @@ def _append(project: Project, decision: Decision, task: str) -> int:
 
 @contextmanager
 def _alone(file: Path) -> Iterator[None]:
-    """While this is open no other `decide` takes a number."""
+    """Hold the lock that keeps other `decide` processes from taking a number."""
     make_plain_folder(file.parent)
     effects.step("open", file)
     try:
@@ -103,8 +103,8 @@ def _alone(file: Path) -> Iterator[None]:
             hint="replace it with a regular file; the runner does not follow symbolic links",
         ) from error
     try:
-        # On the document itself, which the runner appends to in place: behind a rename those who
-        # wait would get the lock of a file that is gone.
+        # Lock the document itself, which the runner appends to in place: after a rename, waiting
+        # processes would lock a deleted file.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
@@ -124,16 +124,16 @@ class Accepted:
     pattern: str
     file: str
     is_new: bool
-    """Whether anything was written; else it was a pattern already."""
+    """Whether a pattern was written; False: it already existed."""
 
 
 def load_index(project: Project) -> PatternIndex:
-    """The library's index. Raises RunnerError where there is none."""
+    """Load the pattern index. Raises RunnerError if there is none."""
     return PatternIndex.read(_index_bytes(project))
 
 
 def search_patterns(project: Project, words: Sequence[str]) -> tuple[PatternMatch, ...]:
-    """The patterns that words fit, the best first: as domains, stacks, keywords and in titles.
+    """Return the patterns that match the words by domain, stack, keyword or title, best first.
 
     Raises RunnerError without a word.
     """
@@ -170,7 +170,7 @@ def accept(project: Project, words: Sequence[str]) -> Accepted:
 
 
 def _index_bytes(project: Project) -> bytes:
-    """PATTERN_INDEX.md. Raises RunnerError where there is none."""
+    """Return the bytes of PATTERN_INDEX.md. Raises RunnerError if there is none."""
     found = read_beneath(project.root, INDEX)
     if found is None:
         raise RunnerError(
@@ -182,7 +182,7 @@ def _index_bytes(project: Project) -> bytes:
 
 
 def _decision(project: Project, words: Sequence[str]) -> Recorded:
-    """The decision that is meant. Raises RunnerError for none, or an unknown one."""
+    """Return the named decision. Raises RunnerError if no ID is given or it is unknown."""
     if len(words) != 1 or not (match := _ID.match(words[0])):
         raise RunnerError("expected a decision ID", hint="runner plan pattern accept DECISION-007")
     text = (read_beneath(project.root, PATH) or b"").decode("utf-8", "replace")
@@ -200,7 +200,7 @@ def _decision(project: Project, words: Sequence[str]) -> Recorded:
 
 
 def _find_accepted(project: Project, number: int) -> str | None:
-    """The pattern that a decision became before."""
+    """Return the pattern ID that was made from a decision, or None."""
     for name in _names(project):
         content = read_beneath(project.root, f"{FOLDER}/{name}") or b""
         if source_decision(content.decode("utf-8", "replace")) == number:
@@ -209,7 +209,7 @@ def _find_accepted(project: Project, number: int) -> str | None:
 
 
 def _names(project: Project) -> list[str]:
-    """The plain files of the library's folder that are named as patterns are."""
+    """Return the names of the pattern files in the library's folder."""
     folder = project.root / FOLDER
     if not folder.is_dir() or folder.is_symlink():
         return []
@@ -239,7 +239,7 @@ def _write_pattern(project: Project, pattern: str, recorded: Recorded, *, is_new
 
 
 def _domain(task: Task | None) -> str:
-    """What a task's pattern is for: its Type, else what the task is about."""
+    """Return the domain of a task's pattern: its Type, else its first topic."""
     if task is None:
         return ""
     return task.type or next(iter(topics_of(task, classify(task))), "")
@@ -252,7 +252,7 @@ def _replace_file(project: Project, data: bytes, row: Mapping[str, str]) -> bool
 
 
 def _task(project: Project, id_: str) -> Task | None:
-    """The task a decision was made for, where the plan still has it."""
+    """Return the task of a decision if the plan still contains it."""
     if not id_ or not (project.root / project.plan_path).is_file():
         return None
     plan = project.plan(project.plan_bytes)
@@ -263,7 +263,7 @@ def _task(project: Project, id_: str) -> Task | None:
 
 
 def pattern_lines(patterns: Sequence[Pattern]) -> Iterator[str]:
-    """The library as a table."""
+    """Yield the pattern library as a table."""
     rows = [
         (one.id, one.title, one.domain, ", ".join(one.stack), ", ".join(one.keywords))
         for one in patterns
@@ -272,12 +272,12 @@ def pattern_lines(patterns: Sequence[Pattern]) -> Iterator[str]:
 
 
 def pattern_document(patterns: Sequence[Pattern]) -> str:
-    """The document `patterns`."""
+    """Return the `patterns` JSON document."""
     return document("patterns", patterns=list(patterns))
 
 
 def match_lines(found: Sequence[PatternMatch], words: Sequence[str]) -> Iterator[str]:
-    """What fits some words, the best first, and why."""
+    """Yield the patterns that match the words, best match first, with the reasons."""
     if found:
         rows = [(one.pattern.id, one.pattern.title, ", ".join(one.because)) for one in found]
         yield table(("PATTERN", "TITLE", "BECAUSE"), rows).removesuffix("\n")
@@ -286,13 +286,13 @@ def match_lines(found: Sequence[PatternMatch], words: Sequence[str]) -> Iterator
 
 
 def match_document(found: Sequence[PatternMatch], words: Sequence[str]) -> str:
-    """The document `pattern-search`."""
+    """Return the `pattern-search` JSON document."""
     rows = [{"score": one.score, "because": one.because, "pattern": one.pattern} for one in found]
     return document("pattern-search", words=list(words), patterns=rows)
 
 
 def acceptance_lines(one: Accepted) -> Iterator[str]:
-    """Which pattern a decision is."""
+    """Yield which pattern a decision has become or already is."""
     if one.is_new:
         yield f"{one.decision} is now {one.pattern}: {one.file} and a row in {INDEX}"
     else:
@@ -300,7 +300,7 @@ def acceptance_lines(one: Accepted) -> Iterator[str]:
 
 
 def acceptance_document(one: Accepted) -> str:
-    """The document `pattern-accepted`."""
+    """Return the `pattern-accepted` JSON document."""
     facts = {"decision": one.decision, "pattern": one.pattern, "file": one.file}
     return document("pattern-accepted", **facts, written=one.is_new)
 
@@ -320,7 +320,7 @@ class WaiverResult:
     task: str
     reason: str
     is_new: bool
-    """Whether it was written now; in CI one that is held already is no mistake."""
+    """Whether the waiver is new; in CI an existing one is not an error."""
 
 
 def waive(project: Project, asked: Waive) -> WaiverResult:
@@ -352,7 +352,7 @@ def _refusal(why: str) -> RunnerError:
 
 
 def _is_held(project: Project, id_: str, reason: str) -> bool:
-    """Whether the journal holds this very waiver, and it still stands."""
+    """Return whether a waiver with this reason is in effect for the task."""
     view = View.of(project)
     graded, waived = view.grades.get(id_), view.states[id_].waived
     is_waived = graded is not None and view.worth(id_) == "waived"
@@ -365,7 +365,7 @@ def _waive(transaction: Transaction, id_: str, reason: str) -> None:
     known = transaction.state.task(id_)
     graded = _grade_task(transaction, id_)
     if graded is None or graded.is_proven:
-        # It was begun: without an end the next run would take it for a killed one.
+        # Finish the transaction: without an end the next run would treat it as killed.
         transaction.finish()
         standing = f"is {known.status}" if graded is None else f"is {graded.words}"
         raise RunnerError(

@@ -1,4 +1,4 @@
-"""What waits in a person's own editor: held writes, and plans that tasks have of their own."""
+"""Edit held writes and task plans in a person's own editor."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 class Editor(Protocol):
-    """Where a person changes a text."""
+    """The editor in which a person changes a text."""
 
     def edit(self, path: str, content: bytes) -> bytes:
-        """The content as they leave it. Raises RunnerError where they leave none."""
+        """Return the content after editing. Raises RunnerError if there is none."""
 
     def try_again(self, findings: tuple[Finding, ...]) -> bool:
-        """Whether they edit a text on, in which these secrets are; else it stays as it was.
+        """Return whether the user edits a text with these secrets again. Raises RunnerError.
 
         Raises RunnerError where nobody is there to be asked.
         """
@@ -81,7 +81,7 @@ def _refuse_question(one: Waiting) -> None:
 
 
 def _edit_writes(context: AnswerContext, one: Waiting, editor: Editor, via: str) -> Answered:
-    """Let a person change held writes; the next run takes them through pipeline and proof."""
+    """Let a person edit held writes; the next run checks and tests the result."""
     _require_editable(context, one)
     made = [_edit_change(context.project, change, editor) for change in one.changes]
     if made == list(one.changes):
@@ -102,7 +102,7 @@ def _require_editable(context: AnswerContext, one: Waiting) -> None:
 
 
 def _edit_change(project: Project, change: Change, editor: Editor) -> Change:
-    """A change as the person leaves it; with a secret in it, it stays as it was."""
+    """Return a change after editing; with a secret in it, the change is returned unchanged."""
     if change.content is None:
         return change
     here = Workplace.of(project.root, project.environ)
@@ -117,16 +117,16 @@ def _edit_change(project: Project, change: Change, editor: Editor) -> Change:
 
 
 def _keep_writes(context: AnswerContext, one: Waiting, made: list[Change], via: str) -> None:
-    """Put the edited proposal in the place of the held one, and write down whose it is."""
+    """Replace the held proposal by the edited one, and record who wrote it."""
     known = context.state.task(one.task)
     assert known.held is not None
     message = f"held({one.task}): edited by a person\n"
     commit = commit_tree(context.repository, known.held.base or None, made, message, sign=False)
-    # The bytes before the word: after a kill in between the edited ones wait for a new one.
+    # Keep the bytes before the journal record: after a kill in between, they need a new answer.
     keep_ref(context.repository, find_own_name(context.repository, known.held.ref), commit.sha)
     with open_journal(context.project, via) as journal:
         for old, new in zip(one.changes, made, strict=True):
-            # who edits a proposal has seen all of it: what they left as it was is approved, too
+            # an editor has seen the whole proposal: files left unchanged are approved too
             how = "edited" if old != new else "applied"
             event = WriteReviewed(new.path, new.before, new.after, how, "person")
             journal.append(event, task=one.task, attempt=known.last_attempt, durable=True)
@@ -136,7 +136,7 @@ def _keep_writes(context: AnswerContext, one: Waiting, made: list[Change], via: 
 
 
 def _edit_plan(context: AnswerContext, id_: str, editor: Editor, via: str) -> Answered:
-    """Let a person change a plan: what they leave is approved by its digest."""
+    """Let a person edit a plan; saving it approves the plan by its digest."""
     project, task = context.project, find_task(context.project, id_)
     assert task is not None  # its plan waits, so the plan's file has it
     planned = find_plan(context.state, id_)

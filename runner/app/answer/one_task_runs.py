@@ -48,18 +48,18 @@ class Adopt:
 
     task: str
     branch: str = ""
-    """Else the draft that its last attempt left."""
+    """Branch to adopt; empty: the draft of the last attempt."""
     approved: bool = False
-    """Whether all is approved that a review would ask about."""
+    """Whether everything that needs a review is approved."""
     trusted: bool = False
     allow_dirty: bool = False
     trust_command: str = "runner --trust"
-    """What a person types to let the plan's commands run."""
+    """Command that a person types to allow the plan's commands."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptedBranch:
-    """What became of the task and its branch."""
+    """The result of adopting a branch: the task and its branch."""
 
     task: TaskState
     branch: Adopted
@@ -114,7 +114,7 @@ def _require_adoptable(project: Project, task: Task) -> None:
 
 
 def _branch(named: str, session: Session, task: Task) -> str:
-    """The branch that is meant. Raises RunnerError where none is, or where it is checked out."""
+    """Return the branch to adopt. Raises RunnerError if the task has none or it is checked out."""
     branch = named or session.journal.state.task(task.id).draft
     if not branch:
         raise RunnerError(f"{task.id} has no draft", hint=f"runner adopt {task.id} BRANCH")
@@ -130,18 +130,18 @@ class _Yes:
     """Approves what it is asked about: the person has read their own branch."""
 
     def ask(self, task: Task, change: Change, before: bytes | None, spot: Spot) -> Reply:
-        """Yes."""
+        """Approve the change and all later ones."""
         del task, change, before, spot
         return Reply(Answer.APPROVED, for_all=True)
 
     def choose(self, text: str, question: str) -> str:
-        """Nothing is chosen."""
+        """Return an empty choice."""
         del text, question
         return ""
 
 
 def adoption_lines(came: AdoptedBranch) -> Iterator[str]:
-    """What became of the task, and what to type next."""
+    """Yield the result of the adoption and the next command to type."""
     known, code = came.task, came.code
     name, branch = display(known.id), display(came.branch.branch)
     if known.status is Status.DONE:
@@ -153,7 +153,7 @@ def adoption_lines(came: AdoptedBranch) -> Iterator[str]:
 
 
 def adoption_document(came: AdoptedBranch) -> str:
-    """The document `adopt`."""
+    """Return the `adopt` JSON document."""
     known, found = came.task, came.branch
     return document(
         "adopt",
@@ -184,7 +184,7 @@ class MakePlan:
     task: str
     again: bool = False
     reason: str = ""
-    """What the new plan is to do better."""
+    """What the new plan should improve."""
     trusted: bool = False
     allow_dirty: bool = False
 
@@ -197,7 +197,7 @@ class PlanningResult:
     known: TaskState
     plan: Planned | None
     code: ExitCode
-    """Of the run that made it where that did not end well, else how the plan stands."""
+    """Exit code of the planning run if it failed, else of the plan's state."""
 
 
 def plan_task(
@@ -205,7 +205,7 @@ def plan_task(
     asked: MakePlan,
     audience: Callable[[], AbstractContextManager[tuple[Observer, Asker | None]]],
 ) -> PlanningResult:
-    """The plan of a task; where there is none, it is made, before that `audience`.
+    """Return the plan of a task, and make it if there is none. Raises RunnerError.
 
     Raises RunnerError for a task that nobody plans, or whose turn has not come.
     """
@@ -258,7 +258,7 @@ def _send_back(project: Project, task: Task, there: Planned, reason: str) -> Non
     event = PlanReviewed(there.digest, approved=False, reason=reason, by="person")
     with open_journal(project) as journal:
         known = project.state().task(task.id)
-        # Sessions that only plan are numbered below zero: they use up no attempt.
+        # Planning-only sessions have negative numbers: they use up no attempt.
         attempt = -known.plan_sessions or known.last_attempt
         journal.append(event, task=task.id, attempt=attempt, durable=True)
 
@@ -283,7 +283,7 @@ def _make(
 
 
 def format_standing(there: Planned, task: str) -> str:
-    """How a plan stands, and what to type next."""
+    """Return the review state of a plan and the next command to type."""
     name = display(task)
     if there.approved:
         how = _UNASKED if there.review == "off" else f"approved ({there.review})"
@@ -292,7 +292,7 @@ def format_standing(there: Planned, task: str) -> str:
 
 
 def plan_document(came: PlanningResult) -> str:
-    """The document `task-plan`."""
+    """Return the `task-plan` JSON document."""
     there = came.plan
     return document(
         "task-plan",

@@ -1,4 +1,4 @@
-"""What a person should look at first: what could do harm if it were waved through."""
+"""Order reviews by risk: the most dangerous change comes first."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """How soon something is to be looked at (0 first), and why in a few words each."""
+    """The risk of a change: its rank in the review order (0 first), and short reasons."""
 
     rank: int
     signs: tuple[str, ...]
     tone: str
-    """The class of the style sheet."""
+    """CSS class in the style sheet."""
 
 
 _KINDS = {
@@ -46,7 +46,7 @@ _ASKS, _UNPROVEN, _CONTRACT, _CONTROL, _TESTS = 0, 1, 2, 4, 5
 
 
 def find_contract_documents(project: Project) -> tuple[str, ...]:
-    """Paths and globs of all files that contracts of the plan are about; none without a plan."""
+    """Return paths and globs of all contract documents in the plan; empty without a plan."""
     if not project.has_plan:
         return ()
     plan = project.plan(project.plan_bytes)
@@ -55,7 +55,7 @@ def find_contract_documents(project: Project) -> tuple[str, ...]:
 
 
 def assess(state: RunState, one: Waiting, contracts: tuple[str, ...] = ()) -> Risk:
-    """Why this one is where it is in the queue; `contracts` are the plan's documents of them."""
+    """Return the risk of an item, which sets its place in the review queue."""
     rank, sign, tone = _KINDS[one.kind]
     signs = [sign]
     for place, more in _find_signs(state.task(one.task), one, contracts):
@@ -83,7 +83,7 @@ def _find_signs(
 
 
 def _is_shown(known: TaskState) -> bool:
-    """Whether its own proof ran something of it."""
+    """Return whether the task's proofs include a check that executed its code."""
     proofs = known.passed.proofs if known.passed is not None else known.proofs
     kinds = {proof_kind(one) for one in proofs}
     return bool(kinds - {None, *PROVES_NOTHING})
@@ -92,6 +92,6 @@ def _is_shown(known: TaskState) -> bool:
 def in_order(
     state: RunState, waiting: Iterable[Waiting], contracts: tuple[str, ...] = ()
 ) -> list[tuple[Waiting, Risk]]:
-    """Risk first; what is equal stays in the order of the plan."""
+    """Return the items in order of risk; equal ones keep the order of the plan."""
     found = ((one, assess(state, one, contracts)) for one in waiting)
     return sorted(found, key=lambda pair: pair[1].rank)

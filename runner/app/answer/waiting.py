@@ -1,4 +1,4 @@
-"""What waits for a person, one by one: listed, chosen by number or id, and what is behind it.
+"""List the pending reviews, questions and plans, and find one by number or id.
 
 A held change that breaks other tasks is reviewed and answered with what it breaks.
 """
@@ -57,13 +57,13 @@ class Waiting:
     note: str
     changes: tuple[Change, ...] = ()
     culprit: str = ""
-    """The task whose held change breaks it."""
+    """Task whose held change breaks this one."""
     answered: bool = False
-    """Whether a person has answered all of it: it is not listed, and the answer may change."""
+    """Whether a person answered everything: it is not listed, but the answer may change."""
 
 
 def list_waiting(project: Project, repository: Repository, state: RunState) -> tuple[Waiting, ...]:
-    """Everything that waits for a person, in the plan's order; what is answered is among it.
+    """Return all items that wait for a person, in plan order, including answered ones.
 
     Without a plan only its drafts do.
     """
@@ -89,7 +89,7 @@ def list_waiting(project: Project, repository: Repository, state: RunState) -> t
 
 
 def _drafts(state: RunState) -> Iterator[Waiting]:
-    """Drafts of plans, the oldest first: they need no task of the plan."""
+    """Yield the open drafts of plans, oldest first; they belong to no task of the plan."""
     for one in state.open_drafts:
         count = len(one.tasks)
         note = f"a draft of {count} task{'s' * (count != 1)} for {one.plan}"
@@ -104,7 +104,7 @@ def _drafts(state: RunState) -> Iterator[Waiting]:
 def choose_waiting(
     project: Project, typed: Sequence[str], known: Sequence[Waiting]
 ) -> tuple[Waiting, ...]:
-    """What a person named, by number or id. Raises RunnerError for what does not wait."""
+    """Return the items named by number or id. Raises RunnerError if one is not waiting."""
     numbered = number_waiting(project, known)
     if not typed:
         raise RunnerError("no task ID or number given", hint="to list them: runner review")
@@ -135,7 +135,7 @@ one that the person sees beside it.
 
 
 def remember_numbers(project: Project, known: Sequence[Waiting]) -> None:
-    """What waits is numbered anew, for all that is typed until it is listed again."""
+    """Save the numbers of the waiting items; they are valid until the next listing."""
     tasks = [one.task for one in known if not one.answered]
     document = {"plan": _plan_of(project), "tasks": tasks}
     with suppress(OSError):  # the numbers of the moment are used then
@@ -144,7 +144,7 @@ def remember_numbers(project: Project, known: Sequence[Waiting]) -> None:
 
 
 def number_waiting(project: Project, known: Sequence[Waiting]) -> dict[int, str]:
-    """The tasks by number as they were last listed; of a list that nobody saw, by their order."""
+    """Return the tasks by their number in the last printed list, or in the current order."""
     tasks = [one.task for one in known if not one.answered]
     with suppress(OSError, ValueError, AttributeError):
         document = json.loads((project.cache / _NUMBERS).read_bytes())
@@ -158,7 +158,7 @@ def _plan_of(project: Project) -> str:
 
 
 def _find_numbered(number: str, task: str, known: Sequence[Waiting]) -> Waiting:
-    """What a number names. Raises RunnerError where that waits no more."""
+    """Return the item with this number. Raises RunnerError if it is no longer waiting."""
     for one in known:
         if one.task == task and not one.answered:
             return one
@@ -169,7 +169,7 @@ def _find_numbered(number: str, task: str, known: Sequence[Waiting]) -> Waiting:
 
 
 def list_staged_by_hand(project: Project, state: RunState) -> tuple[Staged, ...]:
-    """The writes that a person staged by hand and has not decided, by task and path."""
+    """Return the open writes that were staged manually, by task and path."""
     staged = Staging(project.root).list()
     standings = staged_states.Standings(project.root, state, staged)
     return tuple(
@@ -178,7 +178,7 @@ def list_staged_by_hand(project: Project, state: RunState) -> tuple[Staged, ...]
 
 
 def find_plan(state: RunState, task: str) -> Planned:
-    """The plan of a task that waits. Raises RunnerError where it has none."""
+    """Return the plan of a waiting task. Raises RunnerError if it has none."""
     planned = state.task(task).planned
     if planned is None:
         raise RunnerError(f"{task} has no plan", hint=f"runner plan {task}")
@@ -193,16 +193,16 @@ class StaleWork:
     """A STALE task as it is reviewed: what was built, how it is proven, what changed since."""
 
     commit: str
-    """Empty where it has no commit of its own."""
+    """Commit of the task; empty if it has no own commit."""
     asked: tuple[str, ...]
-    """What was asked for since, in words."""
+    """What was requested since then, as text."""
     edited: tuple[str, ...]
-    """The fields of its section that were edited since."""
+    """Fields of the task's section edited since then."""
     contracts: tuple[TestContract, ...]
 
 
 def find_stale_work(project: Project, id_: str) -> StaleWork:
-    """What is known of a STALE task without asking git."""
+    """Return the known facts about a STALE task without running git."""
     known, task = project.state().task(id_), find_task(project, id_)
     contracts = task.test_contracts if task else ()
     return StaleWork(known.commit, task.changes if task else (), known.changed, contracts)
@@ -211,7 +211,7 @@ def find_stale_work(project: Project, id_: str) -> StaleWork:
 def list_built_changes(
     project: Project, repository: Repository, commit: str
 ) -> list[tuple[Change, bytes | None]] | None:
-    """What a task's commit changed, with the bytes of before; None where history was rewritten."""
+    """Return the changes of a task's commit with the old bytes; None if history was rewritten."""
     if repository.resolve(commit) is None:
         return None
     parent = repository.resolve(f"{commit}^")
@@ -224,7 +224,7 @@ def list_built_changes(
 
 
 def find_task(project: Project, id_: str) -> Task | None:
-    """The task as its section says it; None where the plan has it no more."""
+    """Return the task as currently written in the plan, or None if the plan no longer has it."""
     tasks = project.plan(project.plan_bytes).tasks
     return next((task for task in tasks if task.id == id_), None)
 
@@ -248,7 +248,7 @@ def require_reusable(chosen: tuple[Waiting, ...]) -> None:
 def explain_vain_approval(
     tasks: Iterable[Task], state: RunState, culprit: str, repository: Repository
 ) -> str:
-    """Why no approval lets a held change land: a task's own blocks take it back. Else empty."""
+    """Return why no approval can land a held change (task blocks revert it); empty if one can."""
     held = state.task(culprit).held
     broken = find_broken_tasks(state, culprit)
     if held is None or held.kind != regression.HELD or not broken:
@@ -262,7 +262,7 @@ def explain_vain_approval(
 def format_breakage(
     state: RunState, culprit: str, *, whole: bool, in_vain: str = ""
 ) -> Iterator[str]:
-    """What it asks and breaks, why, and both ways out; with `whole` what tests printed, too."""
+    """Yield the questions, the broken tasks, why, and the options; `whole` adds the test output."""
     yield from format_questions(open_questions(state.task(culprit)))
     for victim in find_broken_tasks(state, culprit):
         approved = state.task(victim).approved
@@ -277,7 +277,7 @@ def format_breakage(
 
 
 def as_data(state: RunState, culprit: str) -> dict[str, object]:
-    """The same for a JSON document."""
+    """Return the tasks that a held change breaks, with their findings, as JSON data."""
     return {
         "breaks": [
             {
@@ -301,12 +301,12 @@ def as_data(state: RunState, culprit: str) -> dict[str, object]:
 
 
 def find_broken_tasks(state: RunState, culprit: str) -> tuple[str, ...]:
-    """The tasks that a held change breaks."""
+    """Return the tasks that a held change breaks."""
     return regression.victims(state.task(culprit).findings)
 
 
 def find_missing_approvals(state: RunState, culprit: str) -> tuple[str, ...]:
-    """Those of them that nobody has approved yet."""
+    """Return the broken tasks that have not been approved yet."""
     return regression.find_unapproved(find_broken_tasks(state, culprit), state)
 
 
@@ -319,7 +319,7 @@ def _about(state: RunState, culprit: str, victim: str) -> tuple[Finding, ...]:
 
 
 def refuse_approval(state: RunState, culprit: str, in_vain: str = "") -> RunnerError:
-    """Why the change itself is not what can be approved."""
+    """Return the error for approving a held change instead of the tasks that it breaks."""
     victims = find_broken_tasks(state, culprit)
     if in_vain:
         return RunnerError(

@@ -1,4 +1,4 @@
-"""What waits for a person: as data for `review --json`, the page and its API; how to answer it.
+"""Pending reviews as a JSON document for `review --json`, the page and the API.
 
 That a person answers what they were shown: its digest goes out with it and comes back.
 """
@@ -57,7 +57,7 @@ else:
 
 
 def describe_waiting(project: Project, state: RunState, one: Waiting) -> dict[str, object]:
-    """One item of the document `review`."""
+    """Return one item of the `review` JSON document."""
     known = state.task(one.task)
     changes = [
         {
@@ -107,7 +107,7 @@ def _format_acceptance(project: Project, known: TaskState) -> Iterator[str]:
 
 
 def _by_kind(project: Project, state: RunState, one: Waiting) -> dict[str, object]:
-    """What only this kind of waiting has."""
+    """Return the fields that only this kind of waiting item has."""
     match one.kind:
         case "stale":
             stale = find_stale_work(project, one.task)
@@ -130,7 +130,7 @@ def _by_kind(project: Project, state: RunState, one: Waiting) -> dict[str, objec
 
 
 def describe_draft(one: DraftProposed) -> dict[str, object]:
-    """A draft of tasks that waits."""
+    """Return a waiting draft as JSON data."""
     covered = [
         {"asked": request, "tasks": [word for word in ids.split(", ") if word]}
         for request, ids in zip(one.asked, one.covered_by, strict=False)
@@ -154,7 +154,7 @@ def describe_draft(one: DraftProposed) -> dict[str, object]:
 
 
 def format_calls(state: RunState, task: str) -> Iterator[str]:
-    """The calls that wait for permission, each with the rule that asks."""
+    """Yield each call that waits for permission, with the rule that requires it."""
     for one in state.task(task).asks:
         rule = f" ({display(one.rule)})" if one.rule else ""
         yield f"wants to call {call_text(one)}{rule}"
@@ -200,7 +200,7 @@ def _draft_words(project: Project, item: str) -> Iterator[str]:
 
 
 def how_to_answer(shown: tuple[Waiting, ...]) -> str:
-    """What can be typed about what was listed."""
+    """Return a hint on how to answer the listed items."""
     if any(one.kind == "regression" for one in shown):
         return "runner review ID shows all of it; approve or reject by number or ID"
     if any(one.changes or one.kind in (PLAN, PERMISSION, DRAFT) for one in shown):
@@ -214,7 +214,7 @@ def how_to_answer(shown: tuple[Waiting, ...]) -> str:
 
 
 def attempt_document(came: Drafted) -> str:
-    """The document `draft`: what waits now, or why nothing could be taken."""
+    """Return the `draft` JSON document: the proposed draft, or the mistakes that prevent one."""
     found = came.proposed and describe_draft(came.proposed)
     mistakes = [{"line": one.line, "text": one.text, "hint": one.hint} for one in came.mistakes]
     return document("draft", draft=found, mistakes=mistakes, rounds=came.rounds)
@@ -226,7 +226,7 @@ def attempt_document(came: Drafted) -> str:
 def lines_below(
     project: Project, repository: Repository, state: RunState, one: Waiting, *, whole: bool
 ) -> Iterator[str]:
-    """What is listed below one item: what it asks first."""
+    """Yield the lines listed below one item, its questions first."""
     if one.kind == "writes":
         known = state.task(one.task)
         yield from format_questions(open_questions(known))
@@ -265,12 +265,12 @@ def _explain_vain(project: Project, repository: Repository, state: RunState, cul
 
 
 def format_plan(planned: Planned, task: str) -> str:
-    """A plan as it is kept, made safe to show."""
+    """Return the text of a stored task plan, escaped for display."""
     return display(task_plan.plan_text(planned.plan, task), lines=True)
 
 
 def format_staged(one: Staged) -> str:
-    """A write by hand, with the command that shows it."""
+    """Return a line for a manually staged write, with the command that shows it."""
     what = f"{display(one.task)} {one.action} {display_path(one.path)}"
     return (
         f"staged: {what} — runner pipeline staged-write show {one.id}, then apply, edit or reject"
@@ -278,7 +278,7 @@ def format_staged(one: Staged) -> str:
 
 
 def format_stale(stale: StaleWork) -> Iterator[str]:
-    """What was asked for since, what proves it, and which commit was built."""
+    """Yield the requests and edits since the build, the tests, and the commit that was built."""
     yield from map(display, _list_stale(stale))
     if stale.commit:
         yield f"built as {short(stale.commit)}:"
@@ -291,7 +291,7 @@ def format_stale(stale: StaleWork) -> Iterator[str]:
 
 @contextmanager
 def take_turn(project: Project) -> Iterator[None]:
-    """One answer after the other, of whoever answers here from elsewhere than a terminal."""
+    """Hold the lock that serializes answers given outside of a terminal."""
     effects.make_folder(project.cache)
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(project.cache / "answers.lock", flags, 0o600)
@@ -303,7 +303,7 @@ def take_turn(project: Project) -> Iterator[None]:
 
 
 class MovedError(RunnerError):
-    """What waits is no more what a person was shown."""
+    """The pending items changed after a person saw them."""
 
 
 def digest_shown(project: Project, state: RunState, one: Waiting) -> str:
@@ -312,7 +312,7 @@ def digest_shown(project: Project, state: RunState, one: Waiting) -> str:
         "shown",
         what=describe_waiting(project, state, one),
         answered=one.answered,
-        # What another attempt proposes is another question, be it the same bytes.
+        # A proposal of another attempt is a new question, even with identical bytes.
         attempt=state.task(one.task).last_attempt,
     )
     return digest_of(document.encode())
@@ -337,7 +337,7 @@ def require_unmoved(
 
 
 def require_shown(project: Project, item: str, seen: str) -> None:
-    """The same of one item, by its id. Raises RunnerError where it does not wait any more."""
+    """Check that an item is unchanged since `seen`. Raises RunnerError if it no longer waits."""
     if not seen:
         return
     with Repository.open(project.root) as repository:

@@ -1,1 +1,1 @@
-"""What runs leave: collected, looked through, stored once, listed and fetched."""
+"""Artifacts of runs: collect, list, store and fetch them."""

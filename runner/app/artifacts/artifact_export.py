@@ -1,4 +1,4 @@
-"""What a run left goes to the artifact store, after the run and beside it, once.
+"""Export a run's files to the artifact store after the run, once, in the background.
 
 In two steps, each of which may be killed anywhere. First all that may leave the machine is laid
 beside, looked through, in the user's cache folder: from then on its bytes do not change. Then each
@@ -62,16 +62,16 @@ class RefusedFile:
 
 @dataclass(slots=True)
 class Exported:
-    """What one go at the store came to."""
+    """The result of one export to the store."""
 
     store: str
     stored: int = 0
     bytes: int = 0
     refused: list[RefusedFile] = field(default_factory=list)
     standing: list[str] = field(default_factory=list)
-    """Objects that are there with other bytes: they stay."""
+    """Objects that exist with different bytes; they are not replaced."""
     runs: list[str] = field(default_factory=list)
-    """Runs of which all is stored now."""
+    """Runs that are now completely stored."""
 
     @property
     def is_whole(self) -> bool:
@@ -81,12 +81,12 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class ExportMark:
-    """How far the store of now is, as the journal tells."""
+    """The export position of the current store, by the journal."""
 
     ended: tuple[str, ...]
-    """Runs and ships that are over, the oldest first."""
+    """Finished runs and ships, oldest first."""
     stored: dict[str, dict[str, ArtifactStored]]
-    """By run and path."""
+    """Stored artifacts by run and path."""
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ class ExportMark:
 
 
 def read_cursor(project: Project) -> ExportMark:
-    """Where the journal says that the store is."""
+    """Return how far the journal records the export to the artifact store."""
     name = store_name(project)
     ended: dict[str, None] = {}
     stored: dict[str, dict[str, ArtifactStored]] = {}
@@ -123,12 +123,12 @@ def read_cursor(project: Project) -> ExportMark:
 
 
 def store_name(project: Project) -> str:
-    """The store as the journal calls it."""
+    """Return the store's redacted name for the journal."""
     return redact(project.settings.artifacts.store)
 
 
 def begin_export(project: Project) -> str:
-    """Have what ended be stored by a process of its own, which nobody waits for.
+    """Start a detached process that stores the artifacts of finished runs.
 
     Returns a message for the person; empty where no store is set.
     """
@@ -138,7 +138,7 @@ def begin_export(project: Project) -> str:
     try:
         flags = ["--task-graph", project.plan_path]
         words = ("team", "artifacts", "push", "--quiet", *flags)
-        # The run it is about has given its lock back, or will before this one looks.
+        # The exported run has released its lock, or will before this process checks.
         own_command.OwnCommand(words, project.root, project.environ, stays=True).forget()
     except OSError as error:
         return f"note: artifacts not stored: {error.strerror}; retry: runner team artifacts push"
@@ -149,7 +149,7 @@ def begin_export(project: Project) -> str:
 
 
 def read_trouble(project: Project) -> str:
-    """Why the last go did not come to its end; empty where it did."""
+    """Return why the last export did not complete; empty if it did."""
     try:
         return (_folder(project) / _TROUBLE).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):
@@ -193,7 +193,7 @@ def _export(project: Project, store: ArtifactStore, say: Callable[[str], None]) 
 def _stage(
     project: Project, story: RunStory, known: Mapping[str, ArtifactStored], done: Exported
 ) -> Path:
-    """The folder with all that leaves the machine; one that is whole stands as it is.
+    """Return the folder with all files to export, and create it if it does not exist.
 
     Where it was swept away, what is `known` to be stored has the bytes that it was stored with.
     """
@@ -221,16 +221,16 @@ def _stage(
         files.append({"path": one.path, "sha256": digest, "bytes": len(one.content)})
     done.refused += refused
     effects.write_file(beside / METADATA, _metadata(project, story, files, refused))
-    # In one step: a folder of this name is whole, and its bytes do not change any more.
+    # Rename in one step: a folder with this name is complete and no longer changes.
     os.replace(beside, folder)
     return folder
 
 
 def _why_refused(one: Artifact, secrets: Sequence[tuple[str, str]]) -> str:
-    """Why a file stays here: what the scan of secrets finds in it, or in what is packed in it."""
+    """Return why a file is not exported (too large, or contains a secret); empty if it may be."""
     if one.too_large:
         return "too large"
-    # In what is packed no scan sees a thing: its files are looked through instead.
+    # Scanners can't read packed files, so each file inside is scanned.
     for name, content in one.parts or ((one.path, one.content),):
         for found in scan_content(content, name):
             if found.refuses:
@@ -242,7 +242,7 @@ def _why_refused(one: Artifact, secrets: Sequence[tuple[str, str]]) -> str:
 
 
 def _load_declared(project: Project) -> tuple[tuple[str, str], ...]:
-    """Names and values of all secrets that the plan's tasks get, as far as they are known here."""
+    """Return names and values of all secrets of the plan's tasks that are set on this machine."""
     tasks = project.plan(project.plan_bytes).tasks
     found: dict[str, str] = {}
     for task in tasks:
@@ -290,7 +290,7 @@ def _store_run(
         for path in _in_order(folder):
             content = (folder / path).read_bytes()
             digest = sha256(content).hexdigest()
-            # With other bytes in its way what it names would not be there.
+            # If the object exists with other bytes, the metadata would not match it.
             if path in known or (path == METADATA and standing):
                 continue
             key = f"{key_of_run(project, run)}/{path}"
@@ -298,8 +298,8 @@ def _store_run(
                 standing.append(key)
                 continue
             stored = ArtifactStored(path, digest, len(content), done.store)
-            # A line that a power cut takes is written again, since what stands in the store is
-            # compared (`_is_same`); only the last one says that all is there.
+            # A line lost in a power cut is written again, because stored objects are compared
+            # (`_is_same`); only the last line marks the run complete.
             journal.append(stored, durable=path == METADATA)
             done.stored += 1
             done.bytes += len(content)
@@ -310,20 +310,20 @@ def _store_run(
 
 
 def _is_same(store: ArtifactStore, key: str, digest: str) -> bool:
-    """Whether what stands there is ours: stored, and killed before the journal heard of it."""
+    """Return whether the stored object has this digest, so an interrupted upload was complete."""
     there = store.get(key)
     return there is not None and sha256(there).hexdigest() == digest
 
 
 def _in_order(folder: Path) -> list[str]:
-    """All files of a run, what names the others last."""
+    """Return all files of a run, with the metadata file last."""
     files = (path for path in folder.rglob("*") if path.is_file())
     names = {path.relative_to(folder).as_posix() for path in files}
     return [*sorted(names - {METADATA}), METADATA]
 
 
 def key_of_run(project: Project, run: str) -> str:
-    """Where a run's files lie in the store: readable, and no two runs share one."""
+    """Return the readable and unique key of a run's files in the store."""
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in project.name)
     return f"{name.strip('-')[:40] or 'project'}/{run}"
 
@@ -336,7 +336,7 @@ def _folder(project: Project) -> Path:
 
 
 def list_laid_out(project: Project, run: str) -> tuple[str, ...]:
-    """Files of a run that are ready to be stored."""
+    """Return the exported files of a run, with the metadata file last."""
     folder = _folder(project) / run
     return tuple(_in_order(folder)) if folder.is_dir() else ()
 
@@ -351,7 +351,7 @@ def _keep_trouble(project: Project, text: str) -> None:
 
 @contextmanager
 def _only_one(project: Project) -> Iterator[None]:
-    """One process at a time stores for a project. Raises RunnerError where another one does."""
+    """Hold the project's export lock. Raises RunnerError if another process holds it."""
     folder = _folder(project)
     effects.make_folder(folder, mode=0o700)
     with effects.try_lock(folder / _LOCK) as is_ours:
@@ -364,7 +364,7 @@ def _only_one(project: Project) -> Iterator[None]:
 
 
 def summarise(done: Exported) -> str:
-    """What came of it, in one line."""
+    """Return a one-line summary of the export."""
     text = f"{plural(done.stored, 'file')} of {plural(len(done.runs), 'run')} stored"
     if done.refused:
         text += f"; {plural(len(done.refused), 'file')} not stored"
@@ -385,7 +385,7 @@ class Listed:
 
 
 class _Metadata(NamedTuple):
-    """What a run's `metadata.json` says."""
+    """The content of a run's `metadata.json`."""
 
     files: dict[str, tuple[str, int]]
     """Digest and size by path."""
@@ -394,7 +394,7 @@ class _Metadata(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What was fetched, and where it lies."""
+    """A fetched artifact, and its path."""
 
     run: str
     folder: Path
@@ -403,7 +403,7 @@ class Fetched:
 
 
 def list_artifacts(project: Project, run: str = "", *, remote: bool = False) -> tuple[Listed, ...]:
-    """Everything of a run, or of all, the oldest run first.
+    """Return the artifacts of a run or of all runs, oldest first. Raises RunnerError.
 
     By this clone's journal, or with `remote` as the store itself has it. Raises RunnerError.
     """
@@ -500,7 +500,7 @@ def _fetch(
 
 
 def _find_run(project: Project, store: ArtifactStore, typed: str) -> str:
-    """The run that is meant, by the beginning of its id; the last one where nothing is typed."""
+    """Return the run whose ID starts with `typed`, by default the latest one."""
     prefix = key_of_run(project, "")
     keys = store.list_keys(prefix)
     runs = sorted({key.removeprefix(prefix).partition("/")[0] for key in keys})
@@ -511,12 +511,12 @@ def _find_run(project: Project, store: ArtifactStore, typed: str) -> str:
         raise RunnerError(what, where=display(typed or store_name(project)), hint=hint)
     if typed and len(found) > 1:
         raise RunnerError("ambiguous run ID", where=typed, detail="\n".join(found))
-    # Ids of runs are in the order of time.
+    # Run IDs sort by time.
     return found[-1]
 
 
 def _read_metadata(project: Project, store: ArtifactStore, run: str) -> _Metadata | None:
-    """None where it is not there (yet), or no such document."""
+    """Read the stored metadata of a run; None if it is missing or invalid."""
     content = store.get(f"{key_of_run(project, run)}/{METADATA}")
     try:
         fields = json.loads(content or b"")

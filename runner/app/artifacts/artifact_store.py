@@ -1,4 +1,4 @@
-"""Where artifacts are kept: a folder, or a bucket of S3. What is there is never written again.
+"""Artifact stores: a folder or an S3 bucket. A stored object is never overwritten.
 
 The only obstore: its bucket takes an object only where none of that name is (`If-None-Match: *`,
 "Conditional writes" in the manual of Amazon S3); a folder takes a second name of a whole file,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BUCKET = "s3://"
 _SECONDS = 60.0
-"""For one object, tries and all: who does not answer in it is away."""
+"""Seconds for one object, including retries; after that the store counts as unreachable."""
 _LOGIN = (
     "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, and AWS_ENDPOINT_URL for your own"
     " server, in the environment"
@@ -40,20 +40,20 @@ class ArtifactStore(Protocol):
 
     @property
     def name(self) -> str:
-        """As settings name it."""
+        """Name of the store as the settings have it."""
 
     def put_new(self, key: str, content: bytes) -> bool:
         """Store it whole where nothing is; False where something is. Raises RunnerError."""
 
     def get(self, key: str) -> bytes | None:
-        """An object's bytes; None where there is none. Raises RunnerError."""
+        """Return an object's bytes; None where there is none. Raises RunnerError."""
 
     def list_keys(self, prefix: str) -> tuple[str, ...]:
-        """All keys that begin so, in order. Raises RunnerError."""
+        """Return all keys with this prefix, sorted. Raises RunnerError."""
 
 
 def open_store(name: str, root: Path, environ: Mapping[str, str]) -> ArtifactStore:
-    """The store of this name; nothing is asked yet. Raises RunnerError without its extra."""
+    """Create the artifact store without contacting it. Raises RunnerError without its extra."""
     if name.startswith(BUCKET):
         return _open_bucket(name, environ)
     folder = Path(os.path.expanduser(name))  # noqa: PTH111 - the text may begin with ~
@@ -65,7 +65,7 @@ def open_store(name: str, root: Path, environ: Mapping[str, str]) -> ArtifactSto
 
 
 def _require_own_folder(name: str) -> None:
-    """A repository may have named it: never git's own, and no link that leads away."""
+    """Raise RunnerError for a folder name that is empty, contains `..` or is below `.git`."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     git = any(part.casefold() == ".git" for part in parts)
     if not parts or ".." in parts or git:
@@ -83,16 +83,16 @@ class FolderStore:
     name: str
     folder: Path
     beneath: Path
-    """Below which no link is followed: the project for a folder in it, else the folder."""
+    """No link below this is followed: the project for a folder in it, else the folder."""
     ignored: bool = False
-    """Whether it lies in the work tree, where git has to look away."""
+    """Whether it is in the work tree, where git has to ignore it."""
 
     def put_new(self, key: str, content: bytes) -> bool:
         """Write it beside, and give it its name where that is free."""
         path = self._path(key)
         beside = f"{path}.{os.getpid()}.new"
         root = self.beneath
-        # This only saves the writing: of two at once link(2) lets one through.
+        # Only saves the write: of two concurrent writers, link(2) lets one succeed.
         if (root / path).exists():
             return False
         try:
@@ -120,7 +120,7 @@ class FolderStore:
             raise _away(self.name, error.strerror or str(error)) from error
 
     def list_keys(self, prefix: str) -> tuple[str, ...]:
-        """Whole files alone: what a killed writer left is none."""
+        """Return the keys of complete files; partial files of a killed writer are left out."""
         top = self.folder / prefix
         found = [path for path in top.rglob("*") if path.is_file() and not path.is_symlink()]
         names = (path.relative_to(self.folder).as_posix() for path in found)
@@ -168,7 +168,7 @@ _KNOWN = (
     *("aws_web_identity_token_file", "aws_role_arn", "aws_role_session_name"),
     *("aws_container_credentials_relative_uri", "aws_container_credentials_full_uri"),
 )
-"""Of AWS's variables those that say where a bucket is and who asks."""
+"""AWS variables that name the bucket's location and the credentials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class BucketStore:
     bucket: Any  # obstore's S3Store: its stubs name types that its wheel lacks at run time
 
     def put_new(self, key: str, content: bytes) -> bool:
-        """One conditional request: two that store the same at once cannot both succeed."""
+        """Store an object in one conditional request; return False if the key already exists."""
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
@@ -190,7 +190,7 @@ class BucketStore:
         return True
 
     def get(self, key: str) -> bytes | None:
-        """All of an object."""
+        """Return an object's bytes, or None if it does not exist."""
         import obstore
         from obstore.exceptions import NotFoundError
 
@@ -200,7 +200,7 @@ class BucketStore:
             return None
 
     def list_keys(self, prefix: str) -> tuple[str, ...]:
-        """All pages of the listing."""
+        """Return the keys of all listing pages, sorted."""
         import obstore
 
         def ask() -> list[str]:
@@ -210,7 +210,7 @@ class BucketStore:
         return tuple(sorted(self._ask(ask)))
 
     def _ask(self, call: Callable[[], T]) -> T:
-        """What it answers, within a bound that does not rest on its client's own.
+        """Run a call of the store's client in a thread with a timeout, and return its result.
 
         In a thread: obstore waits outside of Python, where no signal would be heard.
         """
@@ -232,7 +232,7 @@ class BucketStore:
 
         thread = Thread(target=ask, daemon=True, name="bucket")
         thread.start()
-        # A little longer than its client tries, whose error says more than ours.
+        # Slightly longer than the client's own retries, whose error is more precise.
         thread.join(_SECONDS + 5)
         if answers:
             return answers[0]

@@ -55,14 +55,14 @@ class Leftover:
 
 @dataclass(slots=True)
 class PruneRecord:
-    """What was found, and what of it went."""
+    """The leftovers that were found, and those that were removed."""
 
     before: str
     found: tuple[Leftover, ...]
     gone: list[Leftover] = field(default_factory=list)
 
     def count(self, kind: str) -> int:
-        """How many of a kind went."""
+        """Return how many items of one kind were removed."""
         return sum(one.kind == kind for one in self.gone)
 
     @property
@@ -72,7 +72,7 @@ class PruneRecord:
 
 
 def parse_age(text: str) -> timedelta:
-    """`90d`, `12w`, `36h`. Raises RunnerError for anything else, and for no time at all."""
+    """Parse an age such as `90d`, `12w` or `36h`. Raises RunnerError for an invalid or zero age."""
     match = _AGE.fullmatch(text.strip().lower())
     age = int(match[1]) * _UNITS[match[2]] if match else timedelta()
     if not age:
@@ -87,7 +87,7 @@ def prune(
     *,
     dry_run: bool = False,
 ) -> PruneRecord:
-    """Tell what may go, and take it away. Raises RunnerError while a run goes on here."""
+    """Report the leftovers that are old enough and remove them. Raises RunnerError during a run."""
     moment = effects.now() - age
     with RunLock(project.root / BUILD), Repository.open(project.root) as repository:
         drafts = {one.branch: one for one in _find_old_drafts(project, repository, moment)}
@@ -132,8 +132,8 @@ def _take_away(project: Project, one: Leftover) -> bool:
     if one.kind == "logs":
         return _remove(project.root / one.name)
     if one.kind == "slot":
-        # Held once more: a proof by hand takes no lock of the run's, and may have begun in it. The
-        # lock itself stays: with another file of that name two would hold one slot.
+        # Take the lock again: a manual proof does not take the run's lock and may have started.
+        # Keep the lock file: with a new file of that name, two processes could hold one slot.
         with _held(project.cache / "slots" / f"{one.name.rpartition('/')[2]}.lock") as ours:
             return ours and _remove(project.cache / "slots" / one.name.rpartition("/")[2])
     return _remove(project.places.cache / "cluster" / one.name.rpartition("/")[2])
@@ -150,7 +150,7 @@ def _remove(folder: Path) -> bool:
 
 
 def _find_logs(project: Project, moment: datetime) -> Iterator[Leftover]:
-    """Folders of attempts at tasks that are DONE, none of whose logs any evidence names."""
+    """Yield attempt folders of DONE tasks whose logs no evidence refers to."""
     state = project.state()
     top = project.root / LOGS
     needed = {f"{LOGS}/{path}" for path in _named_by_evidence(state)}
@@ -169,7 +169,7 @@ def _find_logs(project: Project, moment: datetime) -> Iterator[Leftover]:
 
 
 def _named_by_evidence(state: RunState) -> Iterator[str]:
-    """Folders below LOGS whose files a task's proofs name, its own or another's."""
+    """Yield the folders below LOGS that contain evidence of a task or its last attempt."""
     for known in state.tasks.values():
         passed = known.passed.proofs if known.passed else ()
         for proof in (*known.proofs, *passed):
@@ -179,7 +179,7 @@ def _named_by_evidence(state: RunState) -> Iterator[str]:
 
 
 def _attempts_to_store(project: Project) -> Iterator[tuple[str, int]]:
-    """Attempts of runs whose artifacts are not all stored yet."""
+    """Yield the attempts of runs whose artifacts are not all stored yet."""
     if not project.settings.artifacts.store:
         return
     waiting = frozenset(read_cursor(project).waiting)
@@ -194,7 +194,7 @@ def _attempts_to_store(project: Project) -> Iterator[tuple[str, int]]:
 def _find_old_drafts(
     project: Project, repository: Repository, moment: datetime
 ) -> Iterator[DraftBranch]:
-    """Branches of work that did not pass, merged by now, or of tasks that are over."""
+    """Yield old branches of rejected work that is merged by now or whose task is done or gone."""
     tasks = project.state().tasks
     planned = {task.id for task in project.outline().tasks}
 
@@ -212,7 +212,7 @@ def _find_old_drafts(
 
 
 def _find_slots(project: Project, moment: datetime) -> Iterator[tuple[str, Path]]:
-    """Scratch trees that no process holds and none has used since."""
+    """Yield scratch trees that no process holds and that were not used since `moment`."""
     for lock in sorted((project.cache / "slots").glob("*.lock")):
         folder = lock.with_suffix("")
         if not _is_folder(folder) or _last_use(folder, "owner") >= moment.timestamp():
@@ -223,7 +223,7 @@ def _find_slots(project: Project, moment: datetime) -> Iterator[tuple[str, Path]
 
 
 def _find_packs(project: Project, moment: datetime) -> Iterator[tuple[str, Path]]:
-    """What workers of a cluster on this machine kept of a repository, unused since."""
+    """Yield this machine's repository caches of cluster workers that are unused since `moment`."""
     for folder in sorted((project.places.cache / "cluster").glob("*")):
         if _is_folder(folder) and _newest(folder, deep=2) < moment.timestamp():
             yield folder.name, folder
@@ -231,7 +231,7 @@ def _find_packs(project: Project, moment: datetime) -> Iterator[tuple[str, Path]
 
 @contextmanager
 def _held(lock: Path) -> Iterator[bool]:
-    """Whether the slot is ours meanwhile, by the same lock as a run's."""
+    """Try to hold the slot's lock, the one that runs use, and yield whether it was acquired."""
     with ExitStack() as stack:
         try:
             is_ours = stack.enter_context(effects.try_lock(lock, create=False))
@@ -249,8 +249,8 @@ def _last_use(folder: Path, name: str) -> float:
 
 
 def _newest(folder: Path, deep: int = 8) -> float:
-    """When anything in it was last written, so many folders down; what goes meanwhile is in use."""
-    # A folder's own time tells of names that came and went, not of what was written in them.
+    """Return the newest modification time down to a depth; infinity if an entry vanishes."""
+    # A folder's mtime changes when names are added or removed, not when files are written.
     try:
         newest = folder.lstat().st_mtime
         for entry in os.scandir(folder):

@@ -1,4 +1,4 @@
-"""What one run leaves, as files: patches, analysis, logs and reports of its proofs, the journal.
+"""The artifacts of one run: patches, analysis, logs, proof reports and the journal.
 
 All of it is drawn from journal, git and logs after the run, so that the run does nothing for it.
 """
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from runner.project import Project
 
 _LARGEST = 256 << 20
-"""Bytes of one artifact: it is in memory while it is looked through and sent."""
-# What is set here (diff.external, textconv: gitattributes(5)) would run programs, and make of
-# it what `git am` does not take.
+"""Bytes of one artifact: it is in memory while it is scanned and sent."""
+# Settings such as diff.external and textconv (gitattributes(5)) would run programs, and produce
+# patches that `git am` rejects.
 _PATCH = (
     *("format-patch", "-1", "--stdout", "--binary", "--full-index", "--no-signature"),
     *("--no-ext-diff", "--no-textconv", "--no-renames", "--end-of-options"),
@@ -67,17 +67,17 @@ class RunStory:
 
     @property
     def started(self) -> RunStarted | None:
-        """How it began; None for a ship, which is no run."""
+        """Start event of the run; None for a ship, which is no run."""
         return next((one.event for one in self.records if isinstance(one.event, RunStarted)), None)
 
     @property
     def finished(self) -> RunFinished | None:
-        """How it ended; None where it was killed, or is a ship."""
+        """End event of the run; None if it was killed or is a ship."""
         return next((one.event for one in self.records if isinstance(one.event, RunFinished)), None)
 
     @property
     def shipped(self) -> ShipDeclared | None:
-        """What was shipped by it."""
+        """Ship event of these records, if any."""
         found = (one.event for one in self.records if isinstance(one.event, ShipDeclared))
         return next(found, None)
 
@@ -88,12 +88,12 @@ class RunStory:
 
 
 def read_story(journal: Path, run: str) -> RunStory:
-    """All that the journal has of a run."""
+    """Return all journal records of a run."""
     return RunStory(run, tuple(one for one in read_journal(journal) if one.run == run))
 
 
 def collect_artifacts(project: Project, story: RunStory) -> Iterator[Artifact]:
-    """Everything that a run leaves, one after the other, so that never all is in memory."""
+    """Yield the artifacts of a run one at a time, to limit memory use."""
     tasks = project.plan(project.plan_bytes).tasks
     state = project.state()
     with Repository.open(project.root) as repository:
@@ -102,7 +102,7 @@ def collect_artifacts(project: Project, story: RunStory) -> Iterator[Artifact]:
         yield from _reports(project, tasks, state, story)
         yield from _coverage(project, repository, story)
     yield from _logs(project.root, story)
-    # To the end of its last whole line: another process may be in the middle of the next one.
+    # Up to the last complete line: another process may be writing the next one.
     content = project.journal_path.read_bytes()
     yield _bounded("journal.jsonl", content[: content.rfind(b"\n") + 1])
 
@@ -116,7 +116,7 @@ def _bounded(path: str, content: bytes) -> Artifact:
 
 
 def _patches(project: Project, repository: Repository, story: RunStory) -> Iterator[Artifact]:
-    """What each task landed, as `git am` takes it; all of it together, as `git apply` does."""
+    """Yield one patch per landed task for `git am`, and one of all changes for `git apply`."""
     landed = _load_landings(project, story)
     for task, commits in landed.items():
         known = [one for one in commits if repository.resolve(f"{one}^{{commit}}")]
@@ -130,7 +130,7 @@ def _patches(project: Project, repository: Repository, story: RunStory) -> Itera
 
 
 def _load_landings(project: Project, story: RunStory) -> dict[str, list[str]]:
-    """Commits by task: of this run, or of everything where it is a ship."""
+    """Return landing commits by task, of this run or, for a ship, of all runs."""
     records: Sequence[Record] | Iterator[Record] = story.records
     if story.shipped:
         records = read_journal(project.journal_path, wanted=("task.landed",))
@@ -142,7 +142,7 @@ def _load_landings(project: Project, story: RunStory) -> dict[str, list[str]]:
 
 
 def _span(repository: Repository, story: RunStory, landed: dict[str, list[str]]) -> tuple[str, str]:
-    """The commits between which the work lies; empty where there is none."""
+    """Return the first and last commit of a run or ship; empty strings if unknown."""
     if story.shipped:
         commits = [one for several in landed.values() for one in several]
         first = min(commits, key=lambda one: _depth(repository, one), default="")
@@ -186,7 +186,7 @@ def _analysis(project: Project, tasks: Sequence[Task], state: RunState) -> Itera
 
 
 def _load_written_paths(project: Project) -> dict[str, set[str]]:
-    """What each task ever landed."""
+    """Return all paths that each task ever landed."""
     found: dict[str, set[str]] = {}
     for record in read_journal(project.journal_path, wanted=("task.landed",)):
         if isinstance(record.event, TaskLanded):
@@ -200,7 +200,7 @@ def _load_written_paths(project: Project) -> dict[str, set[str]]:
 def _reports(
     project: Project, tasks: Sequence[Task], state: RunState, story: RunStory
 ) -> Iterator[Artifact]:
-    """JUnit and SARIF, as `--junit` and `--sarif` write them."""
+    """Yield the reports that `--junit` and `--sarif` write."""
     heard = ResultsListener()
     for record in story.records:
         heard.hear(record, state)
@@ -212,7 +212,7 @@ def _reports(
 
 
 def _coverage(project: Project, repository: Repository, story: RunStory) -> Iterator[Artifact]:
-    """Which lines the tests of this run's tasks ran, where anything was measured."""
+    """Yield the coverage of this run's tests, if any was measured."""
     folders = (project.root / LOGS / task / attempt_folder(n) for task, n in _in_order(story))
     lines: dict[str, Lines] = {}
     for folder in folders:
@@ -232,7 +232,7 @@ def _logs(root: Path, story: RunStory) -> Iterator[Artifact]:
         folder = root / LOGS / task / attempt_folder(number)
         for path in sorted(folder.rglob("*.log")):
             found = path.lstat()
-            # A link would take out of the machine what it leads to.
+            # Following a link would copy files from elsewhere on the machine.
             if not stat.S_ISREG(found.st_mode):
                 continue
             shown = f"verification/logs/{task}/{attempt_folder(number)}/"

@@ -1,1 +1,1 @@
-"""A run, from the plan to its record commit; what one would do, and what begins or ends it."""
+"""The use case of a run: from the plan to the record commit, and its dry run."""

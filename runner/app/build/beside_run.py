@@ -1,4 +1,4 @@
-"""Processes beside a run, which waits for nothing of theirs: the page, and who delivers events."""
+"""Start the page and the event delivery as separate processes; the run never waits for them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def start_delivery(project: Project, say: Callable[[str], object]) -> None:
 def page_beside_run(
     task_graph: str, environ: Mapping[str, str], tell: Callable[[str], None]
 ) -> Iterator[Callable[[], object]]:
-    """A server for as long as a run goes on; `tell` hears its link.
+    """Serve the status page during a run; yield a function that waits until the server ends.
 
     It ends with us, however we end: its standard input is a pipe that only we hold. What is given
     waits until it ends. Raises RunnerError where it does not start.
@@ -56,7 +56,7 @@ def _link_of(server: OwnCommand) -> str:
     while time.monotonic() < until:
         ended = server.wait(0.05) is not None
         output, errors = server.read(_LONGEST_MESSAGE)
-        # Without its line end it may be the half of a link that was written so far.
+        # Without a line end the link may be only half written.
         if output.endswith(b"\n"):
             return output.decode().strip()
         if ended:

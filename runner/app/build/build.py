@@ -1,4 +1,4 @@
-"""A run, from opened project to what was built; what one would do; whether there is anything to do.
+"""Build the opened project, or return the dry run, or find that nothing is left to do.
 
 The last is answered before what a run needs is imported: most runs of a day end there.
 """
@@ -40,7 +40,7 @@ else:
 
 
 def find_nothing_to_do(project: Project, request: BuildRequest) -> NothingToDo | None:
-    """That a run would change nothing, where that is so: found without opening the repository.
+    """Return why a run would change nothing, or None; does not open the repository.
 
     But for a lease that a killed run left in the remote: that is given back then.
     """
@@ -72,7 +72,7 @@ def build(
     """
     if request.rebuild:
         _require_person(project, meant=request.removed_meant)
-    # Where all is done nothing is built, whatever is asked for: such a run reopens no ship.
+    # A finished plan builds nothing, whatever the request: such a run reopens no ship.
     finished = _is_all_done(project) and not request.reopen
     project.let_outline_go()  # of a long plan it is a third of what a run holds
     reading = validation.read_sound_plan(project, observer)
@@ -90,7 +90,7 @@ def build(
         result = build_run.run_build(
             project, reading, request, observer, asker, at_end, shipped=shipped
         )
-        # Tests are written when all that a task needs is DONE, and then the task is built.
+        # Tests are written once all dependencies are DONE; then the task is built.
         reading, shipped = result.reading, ""
         over = result.code is ExitCode.INTERRUPTED
         if over or not _find_due_authors(project, reading, request, tried):
@@ -101,14 +101,14 @@ def build(
 def _find_due_authors(
     project: Project, reading: Reading, request: BuildRequest, tried: frozenset[str]
 ) -> frozenset[str]:
-    """Selected tasks whose separate test author can start."""
+    """Return the selected tasks whose separate test author can start."""
     if not any(task.test_author for task in reading.plan.tasks):
         return frozenset()
     return test_author.find_due(project, reading, request, tried)
 
 
 def _require_person(project: Project, *, meant: bool) -> None:
-    """An approval is a person's; in CI one who also says that it is meant."""
+    """Raise RunnerError unless a person approves, or CI passed the confirming flag."""
     why = waivers.why_no_person(project.environ)
     if why is None or (why.ci and meant):
         return
@@ -120,7 +120,7 @@ def _require_person(project: Project, *, meant: bool) -> None:
 
 
 def preview(project: Project, request: BuildRequest, observer: Observer) -> Preview:
-    """What a run would do; nothing is run or written. Raises RunnerError as `build` would."""
+    """Return a preview of a run without running or writing anything. Raises RunnerError."""
     reading, selection = validation.read_sound_plan(project, observer), request.chosen
     seen = forecast.foresee(project, reading, selection)
     if request.saved is not None:
@@ -129,7 +129,7 @@ def preview(project: Project, request: BuildRequest, observer: Observer) -> Prev
 
 
 def _is_all_done(project: Project) -> bool:
-    """Whether every task is DONE by file and journal alike, on the head the journal knows."""
+    """Return whether plan and journal agree that every task is DONE and nothing is missing."""
     state = project.state()
     if not all_done(project, state) or may_hold_commands(project.plan_bytes):
         return False

@@ -1,4 +1,4 @@
-"""Choose the branch that a run builds on, and lease it where what lands is published.
+"""Choose the branch that a run builds on, and lease it if landings are published.
 
 `run --branch NAME` creates a missing branch at HEAD; uncommitted changes stay. With `publish` the
 remote's branch is created first. A HEAD with commits that are on no branch of the remote is
@@ -34,7 +34,7 @@ _HEADS = "refs/heads/"
 
 
 def switch_to(project: Project, name: str) -> bool:
-    """Be on that branch; whether that changed anything. Raises RunnerError where it cannot be."""
+    """Switch to a branch; return False if it is checked out already. Raises RunnerError."""
     _require_alone(project)
     with Repository.open(project.root) as repository:
         if repository.git.ask("check-ref-format", "--branch", name).exit or name.startswith("-"):
@@ -46,7 +46,7 @@ def switch_to(project: Project, name: str) -> bool:
         if not is_there and project.settings.git.publish:
             _begin_in_remote(project, repository, ref)
         new = () if is_there else ("--create",)
-        # A switch would run post-checkout (githooks(5)), which nobody asked for.
+        # `git switch` would run the post-checkout hook (githooks(5)), which is unwanted here.
         quiet = ("-c", "core.hooksPath=/dev/null", "switch", "--quiet", "--no-guess")
         answer = repository.git.ask(*quiet, *new, name)
         if answer.exit:
@@ -122,7 +122,7 @@ def _begin_in_remote(project: Project, repository: Repository, ref: str) -> None
 
 
 def _was_there(repository: Repository, origin: str) -> bool:
-    """Whether the remote has all of HEAD, by what was last fetched from it or pushed to it."""
+    """Return whether the remote-tracking branches of `origin` contain all commits of HEAD."""
     words = ("rev-list", "--max-count=1", "HEAD", "--not", f"--remotes={origin}")
     answer = repository.git.ask(*words)
     return answer.exit == 0 and not answer.out.strip()
@@ -132,7 +132,7 @@ def _was_there(repository: Repository, origin: str) -> bool:
 
 
 def open_session_lease(project: Project, repository: Repository, run: str) -> BranchLease:
-    """The lease of what is checked out, not taken yet. Raises RunnerError."""
+    """Create the lease for the current branch without taking it. Raises RunnerError."""
     settings = project.settings
     if settings.git.commit == "manual":
         raise RunnerError(
@@ -146,7 +146,7 @@ def open_session_lease(project: Project, repository: Repository, run: str) -> Br
 
 
 def begin_under(lease: BranchLease, repository: Repository, journal: JournalWriter) -> None:
-    """Say from whom it was taken over, and have landings go to the remote first.
+    """Record a lease takeover, and make later commits go to the remote first.
 
     What a crash left in the remote alone comes here before.
     """
@@ -154,22 +154,22 @@ def begin_under(lease: BranchLease, repository: Repository, journal: JournalWrit
         why = f"not renewed for {lease.seconds:g} s"
         moved = LeaseMoved(lease.branch, old.who, lease.holder, why)
         journal.note(moved, durable=True)
-    # Its landings stay here, and nothing of them is pushed before the end.
+    # Landings stay local; nothing is pushed before the end.
     if isinstance(lease, EndLease):
         return
-    # In this order: that commit is in the remote already, and a branch that moves by the lease
-    # would push it once more.
+    # Order matters: the remote already has that commit, and moving the branch through the lease
+    # would push it again.
     if lease.cut_off:
         move_branch(repository, repository.head(), lease.cut_off, "runner: go on")
     repository.publish = lease.move
 
 
 def give_back_left(project: Project) -> str:
-    """Give back the lease that a killed run left, where none goes on; a note where that failed.
+    """Give back the lease of a killed run if no run is active; returns a note if that failed.
 
     A run with nothing to do takes no lease, so others would wait until that one has lapsed.
     """
-    # By what this clone keeps of its lease: a run with nothing to do is to ask no remote.
+    # Uses this clone's record of its lease: a run with nothing to do must not contact the remote.
     if not LeaseMemory(project.cache).token:
         return ""
     try:
@@ -186,7 +186,7 @@ def confirm(
 ) -> frozenset[ExitCode]:
     """Return the exit codes of a lost branch, and explain the loss; empty while it is ours."""
     try:
-        # That the remote is away now is no loss of the branch: `trouble` has what was heard of one.
+        # An unreachable remote does not mean the branch is lost: `trouble` has its last error.
         lease.renew()
     except RunnerError as error:
         say(f"note: {error.message}: {error.detail}")

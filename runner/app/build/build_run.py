@@ -1,4 +1,4 @@
-"""One run with something to do: from the question of trust to its summary.
+"""Run a build that has work to do, from the trust question to the summary.
 
 At its start it takes the `!change` and `!replay` lines of the plan. After it come draft pull
 requests and a message to the person, outside the repository.
@@ -62,7 +62,7 @@ else:
 
 
 _NEW_OBJECTS = 20_000
-"""Between two looks for garbage; Python's own 700 cost a sixth of a run's time."""
+"""Allocations between two garbage collections; Python's 700 cost a sixth of a run's time."""
 
 
 def run_build(
@@ -139,14 +139,14 @@ def _make_adopted(request: BuildRequest, session: Session) -> Mapping[str, Adopt
 
 
 def _is_review_off_by_person(project: Project) -> bool:
-    """Whether the person's own settings, not the repository's, turned review off."""
+    """Return whether a setting, not the default, turned review off."""
     return project.loaded.sources["review.mode"] != "default"
 
 
 def _make_work(
     project: Project, reading: Reading, about: frozenset[str], state: RunState
 ) -> StatusWork:
-    """What the run is about and how long it took before, to count and to estimate by."""
+    """Return the tasks of the run with dependencies and past durations, for estimates."""
     graph = reading.graph
     return StatusWork(
         needs={id_: graph.dependencies(id_) for id_ in graph.order() if id_ in about},
@@ -174,7 +174,7 @@ def _make_result(
 
 LABEL = "needs-manual-fix"
 _NOT_PASSED = (Reason.CHECKS, Reason.STUCK, Reason.BUDGET)
-"""Reasons for which what there is may be worth a person's hands."""
+"""Reasons for which the existing work may be worth finishing manually."""
 _ENDINGS = {
     ExitCode.OK: "done",
     ExitCode.FAILED: "blocked",
@@ -182,7 +182,7 @@ _ENDINGS = {
     ExitCode.REGRESSION: "regression",
     ExitCode.STOPPED: "stopped",
 }
-"""The words of `notify.on`."""
+"""Values of `notify.on`."""
 _SECONDS = 30.0
 
 
@@ -205,7 +205,7 @@ def open_draft_requests(session: Session, say: Callable[[str], None]) -> None:
 
 
 def _drafts(session: Session) -> dict[str, str]:
-    """Tasks that this run left with work a person may finish, and where it is."""
+    """Return the draft branches of tasks that this run left unfinished, by task."""
     found = {}
     for id_ in session.reports.written:
         known = session.journal.state.task(id_)
@@ -229,14 +229,14 @@ def _open(there: Publisher, session: Session, task: str, branch: str) -> str:
 
 
 def store_artifacts(project: Project, say: Callable[[str], None]) -> None:
-    """Have what the run left be stored by a process that nobody waits for."""
+    """Start the export of the run's artifacts in a detached process."""
     if not project.settings.artifacts.store:
         return
     say(artifact_export.begin_export(project))
 
 
 def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> None:
-    """Hand `notify.command` one line of JSON on standard input; a failure is only a message."""
+    """Pipe one line of JSON to `notify.command`; a failure is only reported."""
     settings, code = session.project.settings, summary.exit
     line, ending = settings.notify.command, _ENDINGS.get(code, "")
     if not line or ending not in settings.notify.on:
@@ -274,7 +274,7 @@ def apply_directives(
     yes: bool,
     asker: Asker | None,
 ) -> Reading:
-    """The plan as it is once the lock is held, with every command in it done.
+    """Apply the commands written in the plan under the run lock, and return the updated plan.
 
     A crash may have been put right in it since it was read. Raises RunnerError, exit 3 where
     nobody agrees to a replay.
@@ -286,7 +286,7 @@ def apply_directives(
     if not lines:
         return reading
     plan = reading.plan
-    # All of them before the first is done: a line that says nothing leaves the plan as it was.
+    # Check all lines before applying the first: an invalid line leaves the plan unchanged.
     for line in lines:
         _require_text(line, plan.path)
     session.take_in(plan.tasks)

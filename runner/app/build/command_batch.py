@@ -1,4 +1,4 @@
-"""One command for several tasks at once, each in a scratch tree that shows HEAD."""
+"""Run one command for several tasks in parallel, each in a scratch tree of HEAD."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Shared:
     one: str
     other: str
     path: str
-    """As the first task has it."""
+    """Path as named by the first task."""
     other_path: str
 
     @property
@@ -61,7 +61,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class TaskExit:
-    """How the command ended for one task."""
+    """The exit of the command for one task."""
 
     task: Task
     ran: Ran
@@ -71,12 +71,12 @@ class TaskExit:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What the command came to."""
+    """The result of the command."""
 
     came: tuple[TaskExit, ...]
-    """For each task, in the order in which they were named."""
+    """Results by task, in the order in which the tasks were named."""
     head: str
-    """The commit that it ran on; empty before the first one."""
+    """Commit that the batch ran on; empty before the first commit."""
     seconds: float
 
     @property
@@ -107,7 +107,7 @@ def run_for_tasks(
     settings = project.settings
     capacity = capacities(settings.resources)
     for task in tasks:
-        # It would wait for what there is never enough of, without an end.
+        # Such a task would wait forever for a resource that is never sufficient.
         if why := too_much(task, capacity):
             raise RunnerError(f"{task.id} {why}", hint="`runner settings` shows [resources]")
     interruption = Interruption()
@@ -153,8 +153,8 @@ def _run_all(
                     found[task.id] = future.result()
                     if not cancelled.is_set():
                         hear(found[task.id])
-        # Whatever it is, Ctrl-C among it: the executor waits for its threads, and these wait for
-        # commands that nobody else would end.
+        # On any exception, including Ctrl-C: the executor waits for its threads, and these wait for
+        # commands that nothing else would end.
         except BaseException:
             opened.workers.cancel()
             raise
@@ -183,7 +183,7 @@ def _run_one(project: Project, line: str, head: str, task: Task, site: WorkerCon
 
 
 def _find_tasks(project: Project, typed: Sequence[str]) -> tuple[Task, ...]:
-    """The tasks that are meant, each once."""
+    """Return the named tasks without duplicates."""
     reading = check_sound(project)
     known = {task.id: task for task in reading.plan.tasks}
     return tuple(dict.fromkeys(known[find_id(word, known)] for word in typed))
@@ -211,7 +211,7 @@ def _format_collision(one: Shared) -> str:
 
 
 def end_lines(came: TaskExit) -> Iterator[str]:
-    """One line, and where it failed the end of what the command printed."""
+    """Yield a result line, followed by the end of the command's output if it failed."""
     sign, ended = ("✓", "passed") if came.ran.passed else ("✗", _format_end(came))
     log = f"  {came.log_shown}" if came.log_shown else ""
     yield f"{sign} {display(came.task.id)} {ended}, {came.ran.seconds:.1f} s{log}"
@@ -230,7 +230,7 @@ def _format_end(came: TaskExit) -> str:
 
 
 def total_line(found: Sequence[TaskExit], seconds: float) -> str:
-    """How many passed, and in what time."""
+    """Return how many tasks passed, and in how many seconds."""
     failed = [came.task.id for came in found if not came.ran.passed]
     count = f"{len(found)} task{'' if len(found) == 1 else 's'}"
     result = f"failed for {', '.join(map(display, failed))}" if failed else "passed for all"

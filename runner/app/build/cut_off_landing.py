@@ -1,4 +1,4 @@
-"""A landing that a kill cut off, put right by whichever command comes next."""
+"""Repair a landing that a kill interrupted, at the start of the next command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small working plan (`runner init`), and the repository of `runner demo`."""
+"""The starter plan of `runner init`, and the repository of `runner demo`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _FILES = (PLANS[0], OWNERSHIP_MAP, "PATTERN_INDEX.md")
 
 
 def begin_demo(folder: Path, environ: Mapping[str, str]) -> None:
-    """Make `folder` a repository with the demo's plan, whose commands are trusted.
+    """Create a repository in `folder` with the demo's plan, whose commands are trusted.
 
     The tests that TASK-003 holds out are moved to the store as `runner hold-out` does.
     """
@@ -93,10 +93,10 @@ def begin_demo(folder: Path, environ: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class NewProject:
-    """What stands there now."""
+    """The files of the new project."""
 
     written: Mapping[str, bool]
-    """By file; False for one that was there already and is as it was."""
+    """By file: whether it was written; False: it existed and is unchanged."""
 
 
 def init(folder: Path, environ: Mapping[str, str]) -> NewProject:
@@ -122,12 +122,12 @@ def init(folder: Path, environ: Mapping[str, str]) -> NewProject:
 
 
 def _is_taken(path: Path) -> bool:
-    """Whether the name is taken, be it by a link that leads nowhere."""
+    """Return whether the path exists, including as a broken link."""
     return path.exists() or path.is_symlink()
 
 
 def _trust(folder: Path, environ: Mapping[str, str]) -> None:
-    """The plan is our own: its commands need no question, unless the repository brings others."""
+    """Trust the demo's plan unless the repository itself declares gates or a build command."""
     project = Project.open(folder, environ)
     take_up_default_gates(project)
     settings = project.settings
@@ -136,6 +136,6 @@ def _trust(folder: Path, environ: Mapping[str, str]) -> None:
 
 
 def trust_plan(project: Project, how: str) -> None:
-    """Let the commands of the plan as it is now run without a question."""
+    """Trust the commands of the current plan."""
     commands = suitability.list_commands(project, project.check().plan)
     Trust(project.places.state).give(project.root, how, (line for _, line in commands))

@@ -1,4 +1,4 @@
-"""Puts the gates that a repository declares about itself into the settings, once a command."""
+"""Add the gates that a repository declares to the settings, once a command."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ else:
     tree = lazy_module("runner.context.tree")
 
 _IN_PYTHON = frozenset({"python", "ruff", "mypy", "pre-commit"})
-"""Programs that a project has in its own environment, which nobody need have activated."""
+"""Programs in a project's own environment, which need not be activated."""
 _SECONDS = 10.0
 
 
 def take_up_default_gates(project: Project) -> tuple[str, ...]:
-    """Let what the repository declares be its gates, where none are set.
+    """Use the gates that the repository declares if no gates are set.
 
     Gives a line for each declared gate whose tool is not there; they are among the notes of the
     settings, too. Reads the manifests as they are now; a second call changes nothing.
@@ -58,7 +58,7 @@ def take_up_default_gates(project: Project) -> tuple[str, ...]:
 
 
 def find_project_gates(project: Project) -> tuple[Declared, ...]:
-    """The gates that the manifests declare; without one that tests, what the tests are for."""
+    """Return the declared gates; if none runs tests, also a gate for the tests that exist."""
     stack = detect_stack(project.root, partial(_list_committed, project.root))
     declared = find_declared_gates(stack)
     if not stack.names or any(map(is_for_tests, declared)):
@@ -72,7 +72,7 @@ def find_project_gates(project: Project) -> tuple[Declared, ...]:
 
 
 def _list_committed(root: Path) -> tuple[str, ...]:
-    """The paths of the last commit; none without one."""
+    """Return the paths of the last commit; empty without one."""
     try:
         with read.Repository.open(root) as repository:
             commit = repository.head().commit
@@ -82,7 +82,7 @@ def _list_committed(root: Path) -> tuple[str, ...]:
 
 
 def _resolve_tool(declared: Declared, root: Path, environ: Mapping[str, str]) -> tuple[str, str]:
-    """The command as it runs here, and what is missing for it."""
+    """Return the command for this machine, and the missing requirement or an empty string."""
     program, command = declared.program, declared.gate.command
     if declared.folder and not (root / declared.folder).is_dir():
         return command, f"{declared.folder} is not installed"
@@ -95,7 +95,7 @@ def _resolve_tool(declared: Declared, root: Path, environ: Mapping[str, str]) ->
 
 
 def _places(program: str, root: Path, environ: Mapping[str, str]) -> list[tuple[str, Path]]:
-    """Where a program is, as a command names it: on PATH, else in the project's environment."""
+    """Return where a program exists on PATH and in the project's environments."""
     on_path = which(program, environ)
     found = [(program, on_path)] if on_path else []
     if program in _IN_PYTHON:
@@ -103,21 +103,21 @@ def _places(program: str, root: Path, environ: Mapping[str, str]) -> list[tuple[
         found += [
             (named, root / named)
             for named, folder in inside
-            # By this file an environment is known (PEP 405); a folder of its name may be anything.
+            # pyvenv.cfg identifies an environment (PEP 405); the folder name alone proves nothing.
             if (root / folder / "pyvenv.cfg").is_file() and (root / named).is_file()
         ]
     return found
 
 
 def _imports(python: Path, module: str, environ: Mapping[str, str]) -> bool:
-    """Whether this Python has a module; asked away from the repository, whose files stay out."""
+    """Return whether this Python can import a module, checked outside the repository."""
     asked = f"import importlib.util as u, sys; sys.exit(u.find_spec({module!r}) is None)"
     code, _ = capture([str(python), "-c", asked], Path("/"), environ, _SECONDS)
     return code == 0
 
 
 def describe_settings(folder: Path, environ: Mapping[str, str]) -> Loaded:
-    """Every setting and where it came from. Raises RunnerError with every mistake in them."""
+    """Return every setting and its source. Raises RunnerError with all mistakes in them."""
     if find_git(folder) is None:
         return load_settings(folder, environ, {})
     project = Project.open(folder, environ, plan_needed=False)
@@ -126,6 +126,6 @@ def describe_settings(folder: Path, environ: Mapping[str, str]) -> Loaded:
 
 
 def name_own_file(environ: Mapping[str, str]) -> str:
-    """Which file is the person's own, in words."""
+    """Describe the path of the person's own settings file."""
     own = Places.of(environ).settings_file
     return f"your own settings: {own}{'' if own.exists() else ' (does not exist yet)'}"

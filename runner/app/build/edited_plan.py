@@ -1,4 +1,4 @@
-"""A DONE task that was edited by hand: its difference and cost are shown, and how it goes on.
+"""Show the diff and the cost of an edited DONE task, and choose how the run goes on.
 
 Statuses that an older text of the plan took back: reported at first, repaired at the end.
 """
@@ -82,13 +82,13 @@ def _approve(task: Task, journal: JournalWriter, note: str, *, reuse: bool = Fal
 
 
 def _find_name(session: Session) -> str:
-    """Who commits here, as git knows them."""
+    """Return git's `user.name`, or a note that there is none."""
     answer = session.repository.git.ask("config", "--get", "user.name")
     return raw_text(answer.out).strip() or "no git user.name"
 
 
 def _is_edited(id_: str, journal: JournalWriter, *, rebuild: bool) -> bool:
-    """Whether it is STALE by an edit that this run has found; to `rebuild`, by any change of it.
+    """Return whether this run found the task STALE because of an edit of the plan.
 
     One that is STALE through another task alone follows that one, and what a held change breaks is
     answered about that change. Ids of runs and records are in order.
@@ -112,7 +112,7 @@ def _answer(text: str, ask: Callable[[str, str], str]) -> str:
 
 
 def _format_edit(task: Task, tasks: Sequence[Task], session: Session) -> Iterator[str]:
-    """The plan's difference, what becomes STALE, and what all of it cost before."""
+    """Yield the plan diff, the tasks that become STALE and their past cost."""
     state = session.journal.state
     yield _line(task, state)
     yield from _format_difference(task, tasks, session)
@@ -133,12 +133,12 @@ def _format_edit(task: Task, tasks: Sequence[Task], session: Session) -> Iterato
 
 
 def _format_difference(task: Task, tasks: Sequence[Task], session: Session) -> Iterator[str]:
-    """How the section reads now and how it did when it was built, statuses left aside."""
+    """Yield the difference between a section now and as built, without statuses."""
     project, repository = session.project, session.repository
     known = session.journal.state.task(task.id)
     new = _find_section(project.plan_bytes, task.id, tasks)
-    # Its text is in its own commit where the plan was committed before, else behind it in a
-    # record; the digests say which one was built.
+    # The text is in the task's own commit if the plan was committed before, else in a later record
+    # commit; the digests tell which was built.
     for commit in (known.commit, repository.head().commit):
         data = repository.blob(commit, project.plan_path) if commit else None
         then = project.plan(data).tasks if data else ()
@@ -176,7 +176,7 @@ def _line(task: Task, state: RunState) -> str:
 def tell_of_older(
     session: Session, tasks: Sequence[Task], facts: Facts, say: Callable[[str], None]
 ) -> None:
-    """Say whose status in the file is an older text's, and how to ask for what it says."""
+    """Report tasks whose status in the restored file is outdated, and how to restore it."""
     older = recovery.put_back(tasks, session.journal.state, facts)
     if not older:
         return
@@ -192,7 +192,7 @@ def tell_of_older(
 
 
 def take_in_answers(session: Session, board: StatusWriter) -> None:
-    """Have the plan say what people answered in other terminals while the run went on."""
+    """Write the answers that people gave in other terminals during the run to the plan."""
     if session.journal.was_alone:
         return
     before = session.journal.state

@@ -1,4 +1,4 @@
-"""From a session and a sound plan to a run: the parts of the engine, put together.
+"""Assemble the engine of a run from a session and a valid plan.
 
 `git.publish_at = "end"`: what a run does with the remote once everything else of it is over.
 
@@ -74,21 +74,21 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a person wants this run."""
+    """A person's options for this run."""
 
     fail_fast: bool = False
     inline: bool = False
-    """One job, in the coordinator's own thread: slower, and easy to reason about."""
+    """One job in the coordinator's own thread: slower but easier to debug."""
     review_insisted: bool = False
-    """Whether the person's own settings turned review off: then control files land unseen, too."""
+    """Whether the user's own settings turn review off; then control files land unreviewed too."""
     plan_only: bool = False
-    """Whether tasks are planned, and nothing is executed."""
+    """Whether tasks are only planned, not executed."""
     reuse: bool = False
-    """Whether recorded bytes land again where they fit, with no implementer called."""
+    """Whether recorded bytes land again if they fit, without calling an implementer."""
     rebuild: bool = False
-    """Whether a person has what was edited built anew, without a question."""
+    """Whether a person requests a rebuild of edited tasks, without a prompt."""
     adopted: Mapping[str, Adopted] = field(default_factory=dict)
-    """Branches that a person finished, by the task that is to land them."""
+    """Branches that a person finished, by the task that lands them."""
 
 
 def run_engine(
@@ -124,13 +124,13 @@ class _Building:
     asker: Asker | None
     interruption: Interruption
     _held_before: dict[str, HeldWork] = field(default_factory=dict)
-    """What was held of tasks before this run read anything."""
+    """Held work of tasks, from before this run read anything."""
     _built_anew: dict[str, str] = field(default_factory=dict)
-    """What a person has built anew in this run, with their word for it."""
+    """Tasks that a person has rebuilt in this run, with their reason."""
     _outlook: Outlook = field(init=False)
 
     def run(self) -> ExitCode:
-        """Reconcile, run the engine, close the books; those of a killed run the next one rights."""
+        """Reconcile with the journal, run the engine and finish; the next run resumes a kill."""
         ids = tuple(task.id for task in self.reading.plan.tasks)
         chosen = select_ids(self.selection, self.reading.graph, ids)
         broken_off = self.session.journal.state.run_open
@@ -145,7 +145,7 @@ class _Building:
                 engine = self._engine(chosen, self._reconcile(chosen))
                 began = effects.monotonic()
                 codes, took = engine.run(), effects.monotonic() - began
-                # First: of a branch that was lost the whole is not proven, which may take long.
+                # First: without the branch the whole tree is not proven, and that may take long.
                 codes |= self.session.confirm_lease(self.observer.say)
                 if note := self._outlook.compare_estimate(self.session.journal.state, took):
                     self.observer.say(note)
@@ -158,7 +158,7 @@ class _Building:
             return self._close_books(ids, code)
 
     def _verify_at_end(self, engine: Engine, *, owed: bool) -> frozenset[ExitCode]:
-        """What everything says together, once all of it is DONE."""
+        """Prove the combined state once all tasks are DONE, and return the exit codes."""
         engine.workers.close()  # its scratch trees are used again
         return prove_at_end(
             self.session,
@@ -192,7 +192,7 @@ class _Building:
         )
 
     def _list_included(self) -> tuple[str, ...]:
-        """The ignored files that this run copies."""
+        """Return the ignored files that this run copies."""
         files = self._workshop.included
         return tuple(display(one.path) for one in files.files) if files else ()
 
@@ -235,7 +235,7 @@ class _Building:
 
     @cached_property
     def _named(self) -> frozenset[str]:
-        """What was typed: the ids of single tasks."""
+        """Ids of the single tasks that were given on the command line."""
         typed = (*self.selection.ids, *self.selection.only)
         return frozenset(find_id(one, self.reading.graph.ids) for one in typed)
 
@@ -327,7 +327,7 @@ class _Building:
 
     @cached_property
     def _records(self) -> Records:
-        """What landed before, as its commits have it."""
+        """Earlier commits of tasks."""
         return Records(self.session.repository, self.session.own_documents)
 
     def _settlement(self, preparation: Preparation) -> OutcomeHandler:
@@ -376,7 +376,7 @@ class _Building:
 
     @cached_property
     def _workshop(self) -> WorkerSetup:
-        """What makes the slots of this run."""
+        """Factory of the worker slots of this run."""
         session, settings = self.session, self.session.project.settings
         sast = SastPool()
         session.on_close(sast.close)
@@ -410,7 +410,7 @@ class _Building:
 
     @cached_property
     def _tracer(self) -> Tracer:
-        """What knows which tests a change may break."""
+        """Tracer that finds the tests a change may break."""
         session = self.session
         return Tracer(
             repository=session.repository,
@@ -425,13 +425,13 @@ class _Building:
 
     @cached_property
     def _meanwhile(self) -> PlanConflict:
-        """What a person saves into the plan while this goes on."""
+        """Monitor of edits to the plan during the run."""
         project = self.session.project
         path, note = project.root / project.plan_path, self.session.journal.note
         return PlanConflict(path, self.board.is_ours, project.plan, note)
 
     def _describe_edit(self, task: Task) -> str:
-        """What a person changed of a task meanwhile; the plan of another branch says nothing."""
+        """Describe how a person edited a task during the run; empty on another branch."""
         how = self._meanwhile.describe_edit(task)
         return how if how and self._at_home() else ""
 
@@ -440,7 +440,7 @@ class _Building:
 
     @cached_property
     def board(self) -> StatusWriter:
-        """What writes statuses into the plan; it knows where they stand in the text just read."""
+        """Writer of statuses into the plan; it knows their positions in the text just read."""
         project, reading = self.session.project, self.reading
         known = {reading.data: spans_of(reading.plan, reading.graph.places)}
         return StatusWriter(
@@ -477,7 +477,7 @@ def prove_at_end(
 
 
 def _find_end(session: Session) -> EndLease | None:
-    """The lease under which one push is made at the end, where that is how it is published."""
+    """Return the session's lease if it publishes with a single push at the end, else None."""
     lease = session.lease
     return lease if lease is not None and isinstance(lease, end_lease.EndLease) else None
 
@@ -488,7 +488,7 @@ def _take_in(
     """Merge what moved in the remote; the codes that then hold, and whether all is proven anew."""
     repository = session.repository
     plan = session.project.root / session.project.plan_path
-    # A merge may bring another plan: what was built here is no answer to that one.
+    # A merge may bring a different plan: results of this build don't apply to it.
     before = plan.read_bytes()
     try:
         tip = lease.look_again()
@@ -516,7 +516,7 @@ def publish(session: Session, say: Callable[[str], object], code: ExitCode) -> E
         say(f"note: nothing was published: finished work stays on {here.branch}")
         return code
     try:
-        # The remote first: as long as it has not moved, a kill leaves nothing that looks published.
+        # Remote first: until it moves, a kill leaves nothing that looks published.
         lease.publish(here.commit or "")
     except RunnerError as error:
         say(f"note: {error.message}; finished work is on {here.branch}. hint: {error.hint}")

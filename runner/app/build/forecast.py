@@ -1,4 +1,4 @@
-"""What a run would do, and how long that takes: read and played, nothing is run or written."""
+"""Simulate a run and estimate its duration without running or writing anything."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Foresight:
-    """What a run would do, and the commands it would start for each task, in their order."""
+    """A run's expected actions, and the commands that it would start for each task, in order."""
 
     forecast: Forecast
     commands: Mapping[str, tuple[str, ...]]
     lacking: Mapping[str, str] = field(default_factory=dict)
-    """Why tasks would be BLOCKED instead of started."""
+    """Why tasks would be BLOCKED instead of started, by task."""
     may_be_let_go: Mapping[str, str] = field(default_factory=dict)
-    """STALE tasks that early cut-off may release, each with the task that decides of it."""
+    """STALE tasks that early cut-off may release, each with the task that decides it."""
 
 
 def foresee(project: Project, reading: Reading, selection: Selection) -> Foresight:
@@ -76,36 +76,36 @@ def foresee(project: Project, reading: Reading, selection: Selection) -> Foresig
 
 
 def _claims(project: Project) -> ResourceLocks:
-    """As a run's own, with nothing held."""
+    """Return resource locks like those of a run, with none held."""
     settings = project.settings
     owned = load_owned_paths(project.root, settings.build.id_prefixes)
     return ResourceLocks(capacities(settings.resources), owned, Agents.of(settings))
 
 
 def _lacks(project: Project, task: Task) -> str:
-    """Why a run would block a task instead of starting it; empty where it would start."""
+    """Return why a run would block a task instead of starting it; empty if it would start."""
     found = find_lacking(task, project.settings, project.environ, project.root)
     return found[1] if found else NOT_WRITTEN if needs_author(task) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a run that begins now expects of its tasks; asked again at its end."""
+    """The expectations of a run that begins now; compared with the result at its end."""
 
     graph: TaskGraph
     chosen: frozenset[str]
     jobs: int
     expected: Mapping[str, float]
-    """Seconds by task, by past durations; empty where nothing is known."""
+    """Expected seconds by task, from past durations; empty if unknown."""
     estimate: float
-    """Seconds that all of it is expected to take; 0 where nothing is known."""
+    """Expected total seconds; 0 if unknown."""
     done_before: Mapping[str, str]
 
     @classmethod
     def of(
         cls, project: Project, reading: Reading, chosen: frozenset[str], state: RunState
     ) -> Outlook:
-        """What is known when a run has read file, journal and git, and starts nothing yet."""
+        """Build the outlook from plan, journal and git before anything starts."""
         tasks, settings = reading.plan.tasks, project.settings
         seconds = estimate_seconds(tasks, state)
         seen = seconds and forecast(
@@ -122,14 +122,14 @@ class Outlook:
         return cls(reading.graph, chosen, settings.build.jobs, seconds, estimate, before)
 
     def weigh(self, state: RunState) -> Mapping[str, float]:
-        """How long the longest path from each task is; of one open task there is no order."""
+        """Return the longest remaining duration from each task; empty for fewer than two tasks."""
         done = (state.task(id_).status is Status.DONE for id_ in self.chosen)
         if len(self.chosen) - sum(done) < 2:  # noqa: PLR2004 - networkx is slow to import
             return {}
         return self.graph.longest_remaining(self.expected)
 
     def compare_estimate(self, state: RunState, seconds: float) -> str:
-        """What the run came to, beside the estimate and the bound; empty where none was made."""
+        """Compare the run's duration to its estimate and lower bound; empty without an estimate."""
         took = {
             id_: known.seconds
             for id_ in self.chosen
@@ -154,7 +154,7 @@ def _format_reached(reached: RunDuration) -> str:
 
 
 def _commands(project: Project, task: Task) -> Iterator[str]:
-    """What would be run for a task, in that order."""
+    """Yield the commands that a task would run, in order."""
     yield from (block.text.strip() for block in task.blocks if block.kind is BlockKind.RUN)
     if task.command:
         yield task.command
@@ -162,7 +162,7 @@ def _commands(project: Project, task: Task) -> Iterator[str]:
 
 
 def forecast_document(project: Project, foresight: Foresight) -> str:
-    """What a run would do, as one JSON document."""
+    """Return the forecast of a run as one JSON document."""
     seen = foresight.forecast
     return document(
         "forecast",
@@ -181,7 +181,7 @@ def forecast_document(project: Project, foresight: Foresight) -> str:
 def forecast_lines(
     project: Project, foresight: Foresight, tasks: Mapping[str, Task]
 ) -> Iterator[str]:
-    """What a run would do, in words."""
+    """Yield the forecast of a run as lines of text."""
     seen = foresight.forecast
     if not seen.order:
         yield "nothing would run"

@@ -1,4 +1,4 @@
-"""What encloses the commands of a run on this machine, and what a run would prepare for a task.
+"""Open the sandbox of this machine, and list what a run would prepare for a task.
 
 The latter is asked without a run: nothing is locked or written.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def load_allow_list(root: Path) -> AllowList | None:
-    """The list as it stands today; none where there is no such file."""
+    """Load the allow list of secrets with today's date, or return None if there is no file."""
     file = root / FILE_NAME
     return read_allow_list(file.read_bytes(), effects.now().date()) if file.is_file() else None
 
@@ -47,7 +47,7 @@ def task_plans(
     *,
     only: bool = False,
 ) -> TaskPlans:
-    """Of this preparation: with its settings, its journal, and who it says implements a task."""
+    """Create the task plans from a preparation's settings, journal and implementer."""
     return TaskPlans(
         root=preparation.root,
         settings=preparation.settings,
@@ -60,7 +60,7 @@ def task_plans(
 
 
 def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation:
-    """The preparation of a run that would start now, in this state."""
+    """Create the preparation for a run in this state."""
     take_up_default_gates(project)
     index = project.root / PATTERNS
     return Preparation(
@@ -79,6 +79,6 @@ def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation
 
 
 def _former(project: Project, commit: str) -> str:
-    """What a task built before, as a diff."""
+    """Return the diff of the commit that a task built before."""
     with Repository.open(project.root) as repository:
         return commit_log.Records(repository, project.documents).diff(commit)

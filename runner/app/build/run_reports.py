@@ -54,11 +54,11 @@ else:
 
 
 _FINDINGS = 2
-"""Findings of a BLOCKED task that the summary tells; the report has all."""
+"""Findings of a BLOCKED task in the summary; the report has all."""
 
 
 def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
-    """How the run ended."""
+    """Return the summary of a finished run."""
     summary = _summary(session.journal.state, plan, code, session.elapsed, session.landed)
     root, state = session.project.root, session.journal.state
     blocked = tuple(
@@ -86,7 +86,7 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
 
 
 def facts_of(summary: Summary, usage: Usage) -> dict[str, object]:
-    """The same for a program."""
+    """Return the summary of a run as JSON data."""
     return {
         "exit": int(summary.exit),
         "seconds": round(summary.seconds, 3),
@@ -111,7 +111,7 @@ def facts_of(summary: Summary, usage: Usage) -> dict[str, object]:
 
 
 def _find_edited(project: Project, plan: Plan, summary: Summary) -> dict[str, str]:
-    """What a person changed of tasks that were not begun for that; a text is read once more."""
+    """Return how unstarted tasks were edited during the run; reads the plan again."""
     left = {id_ for id_, needs in summary.waiting if not needs}
     if summary.exit is not ExitCode.CONFLICT or not left:
         return {}
@@ -121,7 +121,7 @@ def _find_edited(project: Project, plan: Plan, summary: Summary) -> dict[str, st
 
 
 def _format_uncommitted(session: Session) -> tuple[str, ...]:
-    """A line for what landed and waits for a person's commit (`git.commit = "manual"`)."""
+    """Return a line on landed files that are not committed yet (`git.commit = "manual"`)."""
     count = len(session.shadow.paths)
     files = f"{count} file{'' if count == 1 else 's'}"
     return (f"{files} landed but not committed: runner pipeline commit-by-task",) if count else ()
@@ -142,7 +142,7 @@ def _make_blocked_task(known: TaskState, state: RunState, task: Task) -> Blocked
 
 
 def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed: int) -> Summary:
-    # Not a state for each task: there is nothing to report of those without an event.
+    # Only tasks with events: the others have nothing to report.
     known = state.tasks
     statuses = {task.id: state.task(task.id).status for task in plan.tasks}
     return Summary(
@@ -188,7 +188,7 @@ def gather_results(
     *,
     title: str,
 ) -> Results:
-    """How the tasks that a run was `about` stand, of all that are `planned` under a title."""
+    """Return the results of the tasks of a run, named by the given title."""
     folder = project.root.relative_to(project.folders.top).as_posix()
     return heard.results(
         about,
@@ -202,7 +202,7 @@ def gather_results(
 
 
 def sarif_of(results: Results, project: Project, state: RunState) -> str:
-    """The findings of the run's tasks, and of what analysed them, at their places."""
+    """Return the findings of the run's checks and analysers as a SARIF document."""
     checks = (
         sarif.of_finding(
             replace(finding, path=results.place(finding.path))
@@ -227,7 +227,7 @@ class RunObserver:
         self.expect, self.close = console.expect, console.close
 
     def hear(self, record: Record, state: RunState) -> None:
-        """An event, for both."""
+        """Pass an event to the console and to the report."""
         self._console.hear(record, state)
         self._reported.hear(record, state)
 
@@ -239,7 +239,7 @@ class Exports:
     junit: Path | None
     sarif: Path | None
     github: Mapping[str, str] | None
-    """The environment of a GitHub Actions step, where this is one."""
+    """Environment of the GitHub Actions step; None outside of one."""
     listener: ResultsListener = field(default_factory=ResultsListener)
 
     def write(self, project: Project, result: BuildResult, tell: Callable[[str], None]) -> None:
@@ -258,7 +258,7 @@ class Exports:
 
 
 def _tell_github(results: Results, environ: Mapping[str, str], tell: Callable[[str], None]) -> None:
-    """Annotations to `tell`, for the step's log; the page into its file."""
+    """Pass annotations to `tell` for the step's log, and append the summary to its page."""
     for line in github_annotations.workflow_commands(results):
         tell(line)
     page = environ.get("GITHUB_STEP_SUMMARY")
@@ -267,7 +267,7 @@ def _tell_github(results: Results, environ: Mapping[str, str], tell: Callable[[s
 
 
 def write_report(file: Path, content: bytes) -> None:
-    """A report for another program. Raises RunnerError for a file that cannot be written."""
+    """Write a report for another program. Raises RunnerError for a file that cannot be written."""
 
     def write() -> None:
         effects.make_folder(file.parent)
@@ -277,11 +277,11 @@ def write_report(file: Path, content: bytes) -> None:
 
 
 def append_report(file: Path, content: bytes) -> None:
-    """More of a page that a CI server keeps. Raises RunnerError as above."""
+    """Append to a report file of a CI server. Raises RunnerError if it cannot be written."""
 
     def write() -> None:
-        # Appended, never replaced: other commands of the same step write into that page, too
-        # (GitHub Docs, "Workflow commands", on a job summary).
+        # Append, never replace: other commands of the same step also write to that page (GitHub
+        # Docs, "Workflow commands", on a job summary).
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         try:
             effects.append(descriptor, content, file)

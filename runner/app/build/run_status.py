@@ -1,4 +1,4 @@
-"""How things stand before a run: whether all is done, and whether anything was taken away.
+"""Check before a run whether every task is DONE and whether landed work was removed.
 
 What was shipped stays as it is until a person says otherwise.
 """
@@ -30,7 +30,7 @@ _LINE = regex(rb"^[ \t]*!(?:change|replay)\b", re.MULTILINE)
 
 
 def all_done(project: Project, state: RunState) -> bool:
-    """Whether there is provably nothing to do, without opening the repository.
+    """Return whether every task is certainly DONE, without opening the repository.
 
     Every task is DONE in the file, DONE by the journal for exactly this specification, and HEAD is
     the commit that the last run ended on.
@@ -53,12 +53,12 @@ def all_done(project: Project, state: RunState) -> bool:
 
 
 def may_hold_commands(plan: bytes) -> bool:
-    """Whether a plan may hold such a line; seen without reading it, so a code block counts too."""
+    """Return whether the plan's bytes may contain command lines; code blocks count, too."""
     return _LINE.search(plan) is not None
 
 
 def find_missing(state: RunState, ids: Collection[str]) -> tuple[str, ...]:
-    """Tasks that were built by the journal, and that are not among these."""
+    """Return the built tasks of the journal that are not among `ids`."""
     built = (Status.DONE, Status.STALE)
     return tuple(
         id_
@@ -71,11 +71,11 @@ def find_missing(state: RunState, ids: Collection[str]) -> tuple[str, ...]:
 
 
 SHIP = "Ship"
-"""The trailer of the record commit of a ship: it tells every clone."""
+"""Trailer of a ship's record commit: every clone can read it."""
 
 
 def require_open(project: Project, *, reopen: bool) -> str:
-    """The tag of a ship that is reopened by this run; empty where there is none.
+    """Return the tag of a ship that this run reopens; empty if there is none.
 
     Raises RunnerError for a plan that was shipped, without `reopen`.
     """
@@ -89,16 +89,16 @@ def require_open(project: Project, *, reopen: bool) -> str:
 
 
 def last_ship_tag(project: Project, state: RunState) -> str:
-    """The tag of the last ship that nobody reopened: by the journal, in a clone by the commits."""
+    """Return the tag of the last ship, from the journal or, in a new clone, from the commits."""
     if state.seq or not project.head().commit:
         return state.shipped
     with read.Repository.open(project.root) as repository:
         log = repository.git.run(
-            # What a person has set for their own eyes (log.showSignature, notes.displayRef:
-            # git-config(1)) would put lines between the trailers.
+            # The user's display settings (log.showSignature, notes.displayRef: git-config(1)) would
+            # put lines between the trailers.
             *("log", "-z", "--no-color", "--no-show-signature", "--no-notes", "--format=%B"),
             *("--fixed-strings", f"--grep={SHIP}: ", "HEAD", "--"),
         )
-    # --grep finds the words anywhere in a message (git-log(1)); only a trailer declares a ship.
+    # --grep matches anywhere in a message (git-log(1)); only a trailer declares a ship.
     tags = (parse_message(one).trailers.get(SHIP, ()) for one in text(log).split("\0"))
     return next((found[-1] for found in tags if found), "")

@@ -1,4 +1,4 @@
-"""What `--plan-out` saves and `--apply` does or refuses (exit 6): a run, or a proposal."""
+"""Save a run or a proposal with `--plan-out`, and apply or refuse it with `--apply` (exit 6)."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 
 PLAN, PROPOSAL = "plan", "proposal"
 _NOT_THE_WORK = ("line", "note")
-"""Fields of a task that change nothing of what is run: they follow from what stands around it."""
+"""Fields of a task that don't change its work: they depend on the text around it."""
 _LAND_FROM = (Status.PENDING, Status.BLOCKED, Status.IN_PROGRESS)
 _MODES = (0, 0o100644, 0o100755)
 
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Where the repository stood when a file was saved: it fits nowhere else."""
+    """The state of the repository when a file was saved; the file fits no other state."""
 
     file: str
     path: str
-    """TASK-GRAPH.md, relative to the project."""
+    """Path of TASK-GRAPH.md, relative to the project."""
     branch: str
     base: str
-    """The commit HEAD stood on; empty before the first."""
+    """Commit of HEAD; empty before the first commit."""
 
     def list_moved(self, project: Project) -> Iterator[str]:
-        """What is another by now, a line each."""
+        """Yield a line for each fact that has changed since the file was saved."""
         head = project.head()
         if (head.commit or "") != self.base:
             yield f"HEAD was {_commit(self.base)} and is {_commit(head.commit or '')}"
@@ -67,16 +67,16 @@ class SavedTask:
     proof: str
     status: str
     section: str
-    """Digest of all its fields, those too that are in neither of the two."""
+    """Digest of all fields, including those in neither of the other two."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedPlan:
-    """What a run is to do, and what it was worked out from."""
+    """A saved run, and the inputs that it was computed from."""
 
     origin: _Origin
     digest: str
-    """Of all bytes of TASK-GRAPH.md."""
+    """Digest of all bytes of TASK-GRAPH.md."""
     jobs: int
     selection: Selection
     order: tuple[str, ...]
@@ -190,7 +190,7 @@ def _encode_change(change: Change) -> dict[str, object]:
 
 
 def read_saved(file: Path) -> Saved:
-    """The document that `--plan-out` wrote. Raises RunnerError for anything else."""
+    """Parse a file written by `--plan-out`. Raises RunnerError for anything else."""
     kind, again = PLAN, f"runner --plan-out {file}"
     try:
         content = _read_document(file)
@@ -204,7 +204,7 @@ def read_saved(file: Path) -> Saved:
         raise RunnerError(
             f"the saved plan cannot be read: {error.strerror}", where=str(file), hint=again
         ) from error
-    # The file may come from anywhere: json ends at lists in lists with RecursionError.
+    # The file is untrusted: json raises RecursionError for deeply nested lists.
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         changed = ", or it was edited" if kind == PROPOSAL else ""
         raise RunnerError(
@@ -220,7 +220,7 @@ def _read_document(file: Path) -> dict[str, Json]:
 
 
 def _read_plan(file: str, content: Mapping[str, Json]) -> SavedPlan:
-    """A TypeError, KeyError or ValueError says that it is none; so for all that follow."""
+    """Parse a saved plan. Raises TypeError, KeyError or ValueError if it is malformed."""
     plan, selection = _object(content["plan"]), _object(content["selection"])
     branch, base = _text(content["branch"]), _text(content["base"] or "")
     return SavedPlan(
@@ -265,7 +265,7 @@ def _read_change(value: Json) -> Change:
     encoded, mode, before = fields["content"], fields["mode"], fields["before"]
     content = None if encoded is None else base64.b64decode(_text(encoded), validate=True)
     after = None if content is None else digest_of(content)
-    # Whoever sent it may have written it: no link, no submodule, no bytes by another's digest.
+    # The file is untrusted: allow no link, no submodule and no bytes with a wrong digest.
     if after != fields["after"] or mode not in _MODES or not isinstance(mode, int):
         raise ValueError(fields["path"])
     return Change(
@@ -384,7 +384,7 @@ def _commit(commit: str) -> str:
 
 
 def make_adopted(saved: SavedProposal, session: Session) -> dict[str, Adopted]:
-    """What the run is to prove and land, instead of having the task built.
+    """Return the saved changes that the run proves and lands instead of building the task.
 
     Who applies these bytes approves them, each by its digest.
     """

@@ -1,4 +1,4 @@
-"""One run from lock to record commit: its parts, opened in order and closed in reverse.
+"""The session of one run, from lock to record commit: open its parts in order, close in reverse.
 
 The runner's documents as they are committed, so that git can pull before the next run.
 
@@ -76,7 +76,7 @@ else:
     remote = lazy_module("runner.repo.remote")
 
 _ATTEMPTS = frozenset({"attempt.started", "attempt.finished", "task.landed"})
-"""Records that say who made an attempt, what came of it, and which files landed."""
+"""Records of who made an attempt, its result and the files that landed."""
 
 
 @dataclass
@@ -85,26 +85,26 @@ class Session:
 
     project: Project
     tasks: Sequence[Task]
-    """The plan's, for what the documents say of them."""
+    """The plan's tasks, used by the documents."""
     listeners: Sequence[Listener] = ()
     landed: int = 0
-    """Commits of this run."""
+    """Number of commits of this run."""
     checked: list[str] = field(default_factory=list)
-    """Tasks of this run that were proven and changed nothing: they have no commit of their own."""
+    """Tasks that this run proved without changes: they have no commit of their own."""
     waived: list[str] = field(default_factory=list)
-    """Waivers of this run, as its record commit tells them."""
+    """Waivers of this run, as listed in its record commit."""
     decided: set[tuple[str, Decision]] = field(default_factory=set)
-    """Decisions of tasks that a killed run has noted already."""
+    """Decisions of tasks that a killed run already recorded."""
     lease: BranchLease | None = None
-    """Under which the remote's branch moves first, where what lands is published."""
+    """Lease under which the remote's branch moves first, if landings are published."""
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def __enter__(self) -> Self:
         """Take the lock, open the journal, finish what a crash left. Raises RunnerError."""
         folder = self.project.root / BUILD
         try:
-            # Before all else: who does not get the lock has mended no journal, and freed no lock
-            # of git's.
+            # First of all: a process without the lock must repair no journal and remove no lock of
+            # git's.
             self._stack.enter_context(RunLock(folder))
             self.journal_file = self._stack.enter_context(
                 Journal.open(self.project.journal_path, run=effects.new_id())
@@ -114,26 +114,26 @@ class Session:
             self._finish_left_index()
             self.began = effects.monotonic()
             waits = self.shadow.begin(self.journal)
-            # Before the branch is looked at: what a crash left in the remote alone moves it here.
+            # Before reading the branch: a commit left only in the remote by a crash moves it.
             self._take_lease()
             self.branch: Head = self.repository.head()
             self._stack.callback(self._documents_written)
             crashed = self.journal.state.run_open
             if crashed:
-                # Before anything is put right: what recovery lands gets its rows behind these.
+                # Before recovery: what it lands gets its rows after these.
                 self._own(self._load_unfinished())
             self._listen()
             self.recovered = recovery.recover(self.lander, self.journal) or waits
             recovery.finish_landed(self.journal)
             if crashed:
-                # Read anew: what was just recovered stands in the journal by now.
+                # Read again: the journal now includes what was just recovered.
                 self._put_right(self._load_unfinished())
             elif self.journal.state.unrecorded and self._is_recorded():
                 story = self._load_unfinished()
                 self.checked = crash_cleanup.find_unrecorded_checks(self.repository, story)
                 self._own(story)
-        # Python calls no exit where enter raises ("With Statement Context Managers"), be it by a
-        # Ctrl-C: lock and lease would stay.
+        # Python does not call exit if enter raises ("With Statement Context Managers"), even on
+        # Ctrl-C: lock and lease would remain.
         except BaseException:
             self._stack.close()
             raise
@@ -150,7 +150,7 @@ class Session:
             left_index.finish_left_index(folders, lambda: self.journal.state.open_landing)
 
     def _take_lease(self) -> None:
-        """Hold the branch in the remote from here on. Raises RunnerError where it is not to be had.
+        """Acquire the lease of the remote branch. Raises RunnerError if it cannot be acquired.
 
         What a crash left in the remote alone comes here first: the rest is as for any crash.
         """
@@ -170,7 +170,7 @@ class Session:
         return recovery.take_in(self.repository, self.journal, tasks, self.project.plan_file)
 
     def _make_way(self) -> None:
-        """Let git pull, as the hint says: it refuses over what a run wrote and did not record."""
+        """Restore unrecorded documents of a run so that `git pull` does not refuse."""
         documents = (self.ownership, self.checkpoint)
         put_back_documents(self.project, self.repository, self.journal.state, documents)
 
@@ -195,7 +195,7 @@ class Session:
             self.checkpoint.catch_up(self.journal)
 
     def _remember(self, record: Record, state: RunState) -> None:
-        """Files that a task wrote belong to it; a record names a task that wrote none."""
+        """Record the files of a landed task as its own, and note tasks that wrote none."""
         del state
         event = record.event
         if self.lease is not None and record.task:
@@ -213,7 +213,7 @@ class Session:
         return UnfinishedRuns.of(read_journal(self.project.journal_path, wanted=WANTED))
 
     def _own(self, story: UnfinishedRuns) -> None:
-        """The rows that a killed run may have kept from the map, in the order of its landings."""
+        """Add ownership rows that a killed run may have missed, in landing order."""
         for (task, _), landed in story.landed.items():
             self.ownership.add(task, landed.paths)
 
@@ -270,7 +270,7 @@ class Session:
 
     @cached_property
     def reports(self) -> ReportsDocument:
-        """What is written of tasks that an attempt left BLOCKED."""
+        """Report document of tasks that an attempt left BLOCKED."""
         return ReportsDocument(self.project.root)
 
     @cached_property
@@ -282,7 +282,7 @@ class Session:
 
     @cached_property
     def context(self) -> ChangeContext:
-        """Where changes of the specification are written down: CHANGES.md and quotes."""
+        """Context that records specification changes: CHANGES.md and quotes."""
         project = self.project
         return ChangeContext(
             journal=self.journal,
@@ -319,14 +319,14 @@ class Session:
         return Staging(self.project.root)
 
     def let_go(self, task: str) -> None:
-        """Forget the bytes that are held for a task."""
+        """Discard the held changes of a task."""
         with self.journal.tolerate(f"{task}: its held files stay"):
             let_go(self.repository, task)
             self.staging.remove(self.staging.list(task))
 
     @cached_property
     def lander(self) -> Lander:
-        """What puts accepted outcomes on the branch."""
+        """Lander that commits accepted outcomes to the branch."""
         return Lander(
             root=self.project.root,
             repository=self.repository,
@@ -340,12 +340,12 @@ class Session:
 
     @cached_property
     def shadow(self) -> ManualCommit:
-        """What landed and waits for a person's commit, where they want to commit themselves."""
+        """Record of landed changes that wait for a person's commit in manual commit mode."""
         manual = self.project.settings.git.commit == "manual"
         return ManualCommit(self.repository, self.own_documents, manual=manual)
 
     def head(self) -> Head:
-        """Where work starts from now."""
+        """Return the head that new work starts from."""
         here = self.repository.find_head()
         if self.shadow.catch_up(here):
             return self.repository.head()
@@ -354,7 +354,7 @@ class Session:
 
     @cached_property
     def held_out(self) -> HeldOutFolders | None:
-        """Where held-out files lie; None where the plan holds nothing out."""
+        """Folders of held-out files; None if the plan holds out none."""
         held = any(one.held_out_contracts or one.test_author for one in self.tasks)
         return self.project.held_out if held else None
 
@@ -375,7 +375,7 @@ class Session:
                     self.held_out.store.drop(task.id, one.path)
 
     def _list_landing(self, task: Task, base: str) -> tuple[Change, ...]:
-        """The held-out files that land with a task on a commit. Raises MissingFilesError."""
+        """Return the held-out files to land with a task. Raises MissingFilesError."""
         if self.held_out is None or not self.project.settings.proof.held_out_land:
             return ()
         _, part = split_task(task, partial(self.repository.has_file, base))
@@ -390,7 +390,7 @@ class Session:
         self.journal.note(event, task=task)
 
     def _find_waiting(self) -> dict[str, str]:
-        """PENDING tasks and why they are: what an undo or a replay says stands in the plan."""
+        """Return the notes of PENDING tasks by id, such as those of an undo or a replay."""
         tasks = self.journal.state.tasks.values()
         return {one.id: one.note for one in tasks if one.status is Status.PENDING and one.note}
 
@@ -400,7 +400,7 @@ class Session:
         return effects.monotonic() - self.began
 
     def on_close(self, callback: Callable[[], object]) -> None:
-        """Have something done before the lock is given back, the last first."""
+        """Register a callback to run before the lock is released, last one first."""
         self._stack.callback(callback)
 
     def close_books(
@@ -419,7 +419,7 @@ class Session:
         """
         found = Moment.of(self.repository.head().commit, self.journal)
         self._documents_written()
-        # Before the checkpoint, which counts what static analysis found.
+        # Before the checkpoint, which counts static analysis findings.
         with self.journal.tolerate("static analysis"):
             self.scans.collect(wait=True)
         with self.journal.tolerate(self.checkpoint.path):
@@ -427,17 +427,17 @@ class Session:
         self.shadow.catch_up()
         is_due = self._is_recorded() and (by_person or self._has_built(plan))
         commit = self._record(plan) if is_due else None
-        # Behind the record, so that one push takes it along.
+        # After the record commit, so that one push includes it.
         code = publish(code) if publish else code
         head = commit or self.repository.head().commit or ""
         now = Moment.of(head, self.journal)
-        # Only where the record came on top of what was looked at: one that replaced the last record
-        # stands beside that.
+        # Only if the record commit was added on top of the checked commit: one that replaced the
+        # last record has a different parent.
         if commit and self.repository.parents_of(commit) == (found.head,):
             carry_known(self.project, found, now)
         run, ending = self.journal.run, (int(code), head, self.elapsed)
-        # Before the journal says that the run is over: behind that nobody would miss a file which a
-        # kill left out.
+        # Before the journal records the end of the run: after that a file lost to a kill would not
+        # be noticed.
         with self.journal.tolerate("summary of the run"):
             self.manifest.write(self.journal.state, run, *ending, self._grades)
         stopped = self.lease is not None and bool(self.lease.trouble) and not commit
@@ -458,7 +458,7 @@ class Session:
         return code
 
     def _is_recorded(self) -> bool:
-        """Whether this run ends with a record commit.
+        """Return whether this run ends with a record commit.
 
         Not before the person committed the plan: a first try leaves no commit of ours behind.
         """
@@ -503,7 +503,7 @@ class Session:
 def put_back_documents(
     project: Project, repository: Repository, state: RunState, made: tuple[RunDocument, ...]
 ) -> None:
-    """Put back the plan where only statuses of ours differ, and `made` where no person wrote in it.
+    """Restore the plan and the `made` documents if only the runner changed them.
 
     `made` are documents that the runner makes and draws from the journal.
     """

@@ -1,4 +1,4 @@
-"""Whether a person's repository can and may be built in now.
+"""Check whether the runner can and may build in this repository now.
 
 Reports what a run there has to do without. Before the first run in a repository its commands are
 shown, and a person says yes.
@@ -53,7 +53,7 @@ _SHOWN = 10
 def require_suitable(
     repository: Repository, own: frozenset[str], *, allow_dirty: bool
 ) -> tuple[str, ...]:
-    """Lines to show before a run: what is not carried into scratch trees.
+    """Return warnings before a run. Raises RunnerError for uncommitted changes or a merge.
 
     Raises RunnerError for uncommitted changes of tracked files, for a merge in progress and for a
     folder on a drive of Windows.
@@ -83,7 +83,7 @@ def require_suitable(
 
 
 def _has_new_statuses_alone(repository: Repository, path: str) -> bool:
-    """Whether a file is another plan of this repository, with statuses that no commit holds yet.
+    """Return whether a file is another plan whose uncommitted changes are statuses only.
 
     A run of that plan that built nothing leaves them uncommitted.
     """
@@ -98,7 +98,7 @@ def _has_new_statuses_alone(repository: Repository, path: str) -> bool:
 
 
 def _warn_of_run_files(repository: Repository, changed: tuple[str, ...]) -> str:
-    """Of files of a run that git has: a switch of branches would put older ones in their place."""
+    """Return a warning that git tracks run files, so a branch switch would overwrite them."""
     out = repository.git.run("ls-files", "-z", "--", repository.prefix.whole(BUILD))
     tracked = find_run_files(map(repository.prefix.inside, text(out).split("\0")))
     parts = {"/".join(path.split("/")[:3]) for path in tracked or changed}
@@ -133,7 +133,7 @@ def _notices(
 
 
 def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...]:
-    """Lines to show before a run: what this machine or this way of starting does not give it."""
+    """Return warnings about limits of this machine or environment, to show before a run."""
     unseen = () if terminal else _warn_without_review(project, plan)
     matches = match_in(project.root, project.settings)
     copied = matches.lines if matches else ()
@@ -142,7 +142,7 @@ def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...
 
 
 def find_unheld_bounds(project: Project) -> tuple[str, ...]:
-    """Bounds of commands that the person set and this machine does not hold, or not whole."""
+    """Return the command limits that this machine does not enforce, or only partly."""
     settings = project.settings
     if not (settings.limits.processors or settings.limits.disk or settings.limits.io):
         return ()
@@ -154,7 +154,7 @@ def find_unheld_bounds(project: Project) -> tuple[str, ...]:
 
 
 def _warn_without_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
-    """For a run whose commands nothing encloses: why, what would, and what that does not hold."""
+    """Return warnings for a run without a sandbox: why, the alternatives and the risks."""
     sandbox = sandbox_of(project.settings, project.environ)
     by_flag = project.loaded.sources.get("sandbox.kind", "").startswith("--")
     reason = "set on the command line" if by_flag else sandbox.reason
@@ -179,13 +179,13 @@ def _without_compilers(project: Project) -> tuple[str, ...]:
 
 
 def _is_unseen(task: Task, settings: Settings) -> bool:
-    """Whether others than a person write a task's files, and nothing says that somebody looks."""
+    """Return whether an agent or command writes the task's files without a review setting."""
     by_others = agent_of(task, settings) or getattr(choose(task, settings), "name", "") == "command"
     return bool(by_others) and task.writes_anything and task.review is None
 
 
 def _warn_without_review(project: Project, plan: Plan) -> tuple[str, ...]:
-    """A line for writes that nobody sees before they land, where nobody chose it so."""
+    """Return a warning if unreviewed writes can land and no review setting was chosen."""
     settings = project.settings
     if (
         not any(_is_unseen(task, settings) for task in plan.tasks)
@@ -235,7 +235,7 @@ def require_meant(
 def _were_there(
     project: Project, repository: Repository, state: RunState, ids: Collection[str]
 ) -> list[str]:
-    """Those that this very plan had when the last run ended; another plan's are not meant.
+    """Return those task IDs that this plan contained when the last run on this branch ended.
 
     Nor are those of another branch: there the last run's end is no ancestor.
     """
@@ -269,7 +269,7 @@ def require_trust(
     `again` is what to type to say so: it starts no more than what was asked for.
     """
     trust = Trust(project.places.state)
-    # Backwards, so that of a line that several bring the first one is named.
+    # Reversed, so that of several sources of a line the first is named.
     brought = {line: who for who, line in reversed(tuple(_list_brought_commands(project, plan)))}
     given = trust.is_given(project.root)
     if given and not trust.covers_later_plans(project.root):
@@ -300,7 +300,7 @@ def require_trust(
 
 
 def carry_trust(source: Project, clone: Project, plan: Plan) -> None:
-    """Let a clone's commands run, as far as the person lets the same ones run in `source`.
+    """Trust a clone's commands as far as the person trusts the same ones in `source`.
 
     Raises RunnerError (exit 3) for a `source` that is not trusted, and for what its settings, or
     agents, were not when the person was asked. `CI=true` is a yes, as everywhere.
@@ -328,7 +328,7 @@ def carry_trust(source: Project, clone: Project, plan: Plan) -> None:
 
 
 def _ask(asker: Asker, head: str, shown: tuple[str, ...]) -> bool:
-    """Put the question; similar commands are shown once, and each of them on request."""
+    """Ask for consent, grouping similar commands; the full list is shown on request."""
     grouped = group_alike(shown)
     question = _QUESTION if len(grouped) == len(shown) else _QUESTION_DETAILS
     lines = grouped
@@ -341,7 +341,7 @@ def _ask(asker: Asker, head: str, shown: tuple[str, ...]) -> bool:
 
 
 def _list_brought_commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
-    """What the repository's own settings run, and every agent that it calls, with who says so.
+    """Yield the commands of the repository's settings and its agents, with the source of each.
 
     A plan's commands are not among them: it is edited all the time, and each of them runs in the
     sandbox. Neither are gates that its manifests declare, since their words are ours.
@@ -363,7 +363,7 @@ def _list_brought_commands(project: Project, plan: Plan) -> Iterator[tuple[str, 
 
 
 def _list_included(project: Project) -> Iterator[tuple[str, str]]:
-    """The ignored files that the repository has copied into the trees in which commands run.
+    """Yield the ignored files that the repository copies into scratch trees.
 
     A person's own setting names more, without a question.
     """
@@ -378,7 +378,7 @@ def _gate(gate: GateSpec) -> str:
 
 
 def _agents(settings: Settings, files: Mapping[str, str], plan: Plan) -> Iterator[tuple[str, str]]:
-    """The agents that settings or plan call, and the models that the settings name for them."""
+    """Yield the agents and models that the settings or the plan use, with the setting or task."""
     named = {task.implementer.casefold(): task.id for task in reversed(plan.tasks)}
     if file := files.get("build.implementer"):
         named.setdefault(settings.build.implementer.casefold(), file)
@@ -394,13 +394,13 @@ def _agents(settings: Settings, files: Mapping[str, str], plan: Plan) -> Iterato
 
 
 def _file(source: str) -> str:
-    """The repository's file that a setting comes from; empty where it is not the repository's."""
+    """Return the repository's settings file in a setting's source; empty for any other source."""
     file = source.partition(":")[0]
     return file if file in ("runner.toml", "pyproject.toml") else ""
 
 
 def list_commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
-    """Every command that a run would start, with who asks for it, and files that it copies."""
+    """Yield every command that a run would start, with the task or setting that defines it."""
     yield from _list_included(project)
     for gate in project.settings.gates:
         yield "settings", gate.command
@@ -420,7 +420,7 @@ def list_commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _worker(task: Task, settings: Settings) -> Iterator[str]:
-    """Who works on a task, where that is a command, or somebody with the person's login."""
+    """Yield who works on a task: a model, an agent with the person's login, or a command."""
     name = agent_of(task, settings)
     if name == "model":
         named = next_model(task, settings, 0) or settings.model.execute
@@ -443,7 +443,7 @@ _COPY = "scripts/pre-commit"
 
 
 def explain_commit_hooks(repository: Repository, settings: Settings) -> str:
-    """Say once which commit hooks do not run, and the gate that does; empty where none is left.
+    """Return a note on commit hooks that do not run and the gate to add; empty if not needed.
 
     Hooks run programs of the repository, so the runner's commits run none: a gate runs in the
     sandbox, before anything lands.
@@ -459,7 +459,7 @@ def explain_commit_hooks(repository: Repository, settings: Settings) -> str:
     if gate is None:
         return f"commit hooks do not run on the runner's commits: {shown}"
     command, first = gate
-    # A table of gates takes the place of the gates that the repository declares.
+    # A `gates` table replaces the gates that the repository declares.
     lines = [f"  {one.name} = {json.dumps(one.command)}" for one in settings.gates]
     lines.append(f"  hooks = {json.dumps(command)}")
     return "\n".join(
@@ -472,10 +472,10 @@ def explain_commit_hooks(repository: Repository, settings: Settings) -> str:
 
 
 def _find_hooks(repository: Repository) -> tuple[str, ...]:
-    """The hooks that git would run for a commit here, as a person would name them."""
+    """Return the names of the commit hooks that git would run here."""
     top, common = repository.folders.top, repository.folders.common
     values = repository.configuration().entries
-    # What the runner itself says to every git counts for none of the person's.
+    # Options that the runner passes to every git are not the user's settings.
     named = [one.value for one in values if one.key == "core.hookspath" and one.scope != "command"]
     folder = top / Path(named[-1]).expanduser() if named else common / "hooks"
     hooks = (folder / name for name in _HOOKS)
@@ -489,7 +489,7 @@ def _find_hooks(repository: Repository) -> tuple[str, ...]:
 
 
 def _make_gate(repository: Repository, hooks: tuple[str, ...]) -> tuple[str, str] | None:
-    """The gate that runs what the hook runs, and what is to be done before; None for none."""
+    """Return a gate command that replaces the commit hooks and its setup command, or None."""
     top = repository.folders.top
     if (top / _PRE_COMMIT).is_file():
         return "pre-commit run --files {files}", ""
@@ -509,7 +509,7 @@ def _make_gate(repository: Repository, hooks: tuple[str, ...]) -> tuple[str, str
 
 
 def _on_staged(repository: Repository, command: str) -> str:
-    """Hooks look at what is staged: in the scratch tree that is what the task wrote.
+    """Return a shell command that stages all files and runs `command` in the top folder.
 
     As git does, they run in the repository's own folder.
     """

@@ -1,4 +1,4 @@
-"""One task built now by its implementer: what would land, whom it would reach; nothing lands."""
+"""Build one task now without landing it: show its changes and the tasks that they affect."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ if TYPE_CHECKING:
 _FILES_SHOWN = 20
 
 LOGS = "trial"
-"""Folder in the user's cache for what its commands print."""
+"""Folder in the user's cache for the output of trial commands."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialImpact:
-    """What the proposal may reach."""
+    """The tasks that the proposal may affect."""
 
     answer: Impacted
     files: tuple[str, ...]
-    """Files that reach a changed one, by imports or by naming it; sorted."""
+    """Files that reach a changed one, by import or by name; sorted."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What the task would come to now."""
+    """The result that the task would have now."""
 
     trial: Trial
     impact: TrialImpact
     before: Mapping[str, bytes | None]
-    """The bytes of each changed path where it began; None where it was not there."""
+    """Bytes of each changed path at the start; None if it did not exist."""
 
     @property
     def code(self) -> ExitCode:
@@ -74,7 +74,7 @@ class TrialResult:
 
 @dataclass(frozen=True, slots=True)
 class _TrialContext:
-    """What one trial works with."""
+    """The context of one trial."""
 
     project: Project
     reading: Reading
@@ -91,7 +91,7 @@ def try_one_task(
     trusted: bool = False,
     again: str = "runner --trust",
 ) -> TrialResult:
-    """Have the task built in a scratch tree of its own. Raises RunnerError for one that waits."""
+    """Build a task in a separate scratch tree. Raises RunnerError for a task that waits."""
     reading = check_sound(project)
     view = View.of(project)
     task = _find_task(typed, reading, view)
@@ -109,7 +109,7 @@ def try_one_task(
 
 
 def _find_task(typed: str, reading: Reading, view: View) -> Task:
-    """The task that is meant. Raises RunnerError for one that waits for others."""
+    """Return the named task. Raises RunnerError if it depends on unfinished tasks."""
     tasks = {task.id: task for task in reading.plan.tasks}
     task = tasks[find_id(typed, tasks)]
     waits = [id_ for id_ in task.depends_on if view.status(id_) is not Status.DONE]
@@ -122,7 +122,7 @@ def _find_task(typed: str, reading: Reading, view: View) -> Task:
 
 
 def _run_trial(context: _TrialContext, task: Task) -> Trial:
-    """The trial, in a scratch tree of its own that is given back."""
+    """Run the task once in a temporary scratch tree and return the trial."""
     project = context.project
     preparation = _preparation(context)
     settings = preparation.settings
@@ -154,13 +154,13 @@ def _work(workers: WorkerPool, assignment: Assignment) -> Outcome:
 
 
 def _apart(site: WorkerContext, project: Project) -> WorkerContext:
-    """The site with its logs outside the repository."""
+    """Return the worker context with logs outside the repository."""
     folder = project.cache / LOGS
     return replace(site, logs=folder, logs_shown=str(folder))
 
 
 def _preparation(context: _TrialContext) -> Preparation:
-    """What a run would prepare, with a plan of the task's own where that comes first."""
+    """Prepare as a run does, with a separate plan for the task if one comes first."""
     project = context.project
     preparation = preparation_of(project, context.reading.plan, context.view.state)
     preparation.allowed = load_allow_list(project.root)
@@ -186,7 +186,7 @@ def _tracer(context: _TrialContext, preparation: Preparation) -> Tracer:
 def _find_impact(
     context: _TrialContext, trial: Trial, before: Mapping[str, bytes | None]
 ) -> TrialImpact:
-    """Which other tasks, and which files, the proposal may reach."""
+    """Return the other tasks and the files that the proposal may affect."""
     settings, repository = context.project.settings, context.repository
     changes = tuple(
         Changed(one.path, before[one.path], one.content) for one in trial.outcome.changes
@@ -201,7 +201,7 @@ def _find_impact(
 
 
 def trial_lines(found: TrialResult) -> Iterator[str]:
-    """What would land and what it rests on, in words; the diffs aside."""
+    """Yield what would land and its evidence as lines of text, without the diffs."""
     trial, outcome = found.trial, found.trial.outcome
     yield from _coverage(trial)
     yield from _impact(found.impact)
@@ -276,7 +276,7 @@ def _verdict(trial: Trial) -> str:
 
 
 def trial_document(found: TrialResult) -> str:
-    """All of it, as one JSON document."""
+    """Return the trial as one JSON document."""
     trial, outcome, impact = found.trial, found.trial.outcome, found.impact
     return documents.document(
         "trial",

@@ -1,4 +1,4 @@
-"""Tests by a separate author: another implementer writes them before the task starts.
+"""Have a separate author write a task's tests before the task starts.
 
 The author works in a scratch repository of its own, which is deleted once the files are in the
 store. The runner checks the tests and writes one contract and the files' digests into the plan.
@@ -79,19 +79,19 @@ if TYPE_CHECKING:
     from runner.run.review import Asker
 
 REPAIRS = 2
-"""How often an author's work goes back to it."""
+"""How often work is sent back to its author."""
 _PROMPT = Path(__file__).parents[2] / "run" / "prompts" / "write_tests.md"
 _SHOWN = 20_000
-"""Characters of the signatures that an author is shown."""
+"""Characters of signatures that an author sees."""
 
 
 class Authored(NamedTuple):
-    """What an author wrote, checked."""
+    """An author's tests, checked."""
 
     files: dict[str, bytes]
     items: dict[str, tuple[str, ...]]
     held_before: tuple[str, ...]
-    """Ids of tests that pass on the base already."""
+    """IDs of tests that already pass on the base."""
     command: str
 
 
@@ -137,7 +137,7 @@ def write_missing_tests(
     observer: Observer,
     asker: Asker | None,
 ) -> None:
-    """Have the tests of these tasks written, in a session of its own; the plan gets their lines."""
+    """Write missing tests of the due tasks in separate sessions and add them to the plan."""
     again = request.trust_command
     require_trust(project, reading.plan, trusted=request.trusted, asker=asker, again=again)
     tasks = [task for task in reading.plan.tasks if task.id in due]
@@ -154,10 +154,10 @@ def write_missing_tests(
 
 
 def _return_mutants(session: Session, task: Task, observer: Observer, asker: Asker | None) -> None:
-    """Have the author add tests for mutants that survive; whatever it does, the task goes on."""
+    """Ask the author for tests that kill surviving mutants; the task continues in any case."""
     held = session.journal.state.task(task.id).held
     mutants = session.project.held_out.store.read_survivors(task.id, held.tree if held else "")
-    # Before it is asked: what a crash cuts off is not asked again.
+    # Record first: a call cut off by a crash is not repeated.
     event = TaskApproved(by="runner", note="its test author gets the surviving mutants")
     session.journal.note(event, task=task.id, durable=True)
     session.project.held_out.store.drop_survivors(task.id)
@@ -169,7 +169,7 @@ def _return_mutants(session: Session, task: Task, observer: Observer, asker: Ask
 
 
 class WaitsError(Exception):
-    """Why a task has to wait for its tests; a value."""
+    """The reason why a task waits for its tests; a value."""
 
 
 @dataclass
@@ -181,7 +181,7 @@ class _Author:
     observer: Observer
     asker: Asker | None
     mutants: str = ""
-    """Those that survive the tests it wrote; empty where it has written none."""
+    """Mutants that survive the author's tests; empty if it wrote none."""
 
     def work(self) -> str:
         """Return why the task waits; empty where its tests are in the store and in the plan."""
@@ -450,7 +450,7 @@ class _Author:
         return project.held_out.store
 
     def _keep(self, store: HeldOutStore, found: Authored) -> None:
-        """Put the files into the store, then the lines into the plan: in this order."""
+        """Save the files to the store first, then add the lines to the plan."""
         project, task = self.session.project, self.task
         if not found.files:
             return
@@ -487,11 +487,11 @@ class _Author:
         if not effects.write_file(file, data, expected=reading.data):
             raise WaitsError("the plan changed while its tests were written; run `runner` again")
         if store.was_enclosed(task.id, sorted(one.digest for one in task.held_out_files)):
-            # The new files are younger than every attempt.
+            # The new files are newer than every attempt.
             store.note_attempt(task.id, sorted(one.digest for one in files), enclosed=True)
 
     def _note(self, drafter: Drafter, usage: Usage, found: Authored | None, repairs: int) -> None:
-        """Tell the journal counts alone: names and bytes stay in the store."""
+        """Record only counts in the journal; names and bytes stay in the store."""
         tests = len({one for ids in found.items.values() for one in ids}) if found else 0
         event = AuthorFinished(
             by=drafter.name,

@@ -1,4 +1,4 @@
-"""What a run is asked for, and what it gives: values that a page or another program can make."""
+"""The request for a run and its result, as values that a page or another program can create."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BuildRequest:
-    """What a person wants of a run; `jobs`, `review` and the like are settings of the project."""
+    """A person's request for a run; `jobs`, `review` and the like are settings of the project."""
 
     selection: Selection = field(default_factory=Selection)
     saved: Saved | None = None
-    """What is to be done exactly, or refused; its selection is the run's."""
+    """Exact work to do or refuse; its selection is the run's."""
     reuse: bool = False
-    """Whether recorded bytes land again where nothing changed."""
+    """Whether recorded bytes land again if nothing changed."""
     rebuild: bool = False
-    """Whether what was edited since it was DONE is built anew: an approval, by a person."""
+    """Whether tasks edited since they were DONE are rebuilt: a person's approval."""
     reopen: bool = False
-    """Whether this goes on after a ship."""
+    """Whether this run continues after a ship."""
     fail_fast: bool = False
     allow_dirty: bool = False
-    """Whether it builds on HEAD beside uncommitted changes."""
+    """Whether to build on HEAD despite uncommitted changes."""
     removed_meant: bool = False
-    """Whether a person confirms that DONE tasks are gone from the plan, and its `!replay`."""
+    """Whether a person confirms removed DONE tasks and the plan's `!replay`."""
     trusted: bool = False
-    """Whether a person lets this plan's commands run, without a question."""
+    """Whether a person allows this plan's commands, without a prompt."""
     trust_command: str = "runner --trust"
-    """What a person types to let them run."""
+    """Command that a person types to allow them."""
     always: bool = False
-    """Whether a run with nothing to do is one all the same, for what it reports."""
+    """Whether a run with nothing to do still counts as a run, for its reports."""
 
     @property
     def chosen(self) -> Selection:
@@ -51,7 +51,7 @@ class BuildRequest:
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """What a run came to."""
+    """The result of a run."""
 
     code: ExitCode
     summary: Summary
@@ -59,7 +59,7 @@ class BuildResult:
     reading: Reading
     """The plan as it was built."""
     tasks: tuple[Task, ...]
-    """Those the run was about."""
+    """Tasks of the run."""
     state: RunState
     seconds: float
 
@@ -69,14 +69,14 @@ class NothingToDo:
     """Every task is DONE, by file and journal alike."""
 
     code: ExitCode
-    """What is known of the tree: a verification that failed is not forgotten."""
+    """Known state of the tree: a failed verification is not forgotten."""
     tasks: int
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a run would do, and the plan that was read for it."""
+    """The dry run of a build, and the plan that was read for it."""
 
     reading: Reading
     selection: Selection

@@ -1,1 +1,1 @@
-"""Changes of what landed: what one may affect, and taking work back."""
+"""Use cases that change landed work: find the affected tasks, undo, replay."""

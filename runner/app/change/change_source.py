@@ -1,4 +1,4 @@
-"""The change that a person asks about: named paths, what differs from a revision, a landed task."""
+"""Read the change in question: named paths, a diff from a revision, or a landed task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLAIN = frozenset({0o100644, 0o100755})
 
 
 def of_working_tree(repository: Repository) -> tuple[Changed, ...]:
-    """What differs from HEAD, staged or not, with files that git does not know yet."""
+    """Return the changes against HEAD, staged or not, including untracked files."""
     state = repository.state()
     dirty = (one.path for one in state.dirty)
     head = repository.head().commit or "HEAD"
@@ -26,7 +26,7 @@ def of_working_tree(repository: Repository) -> tuple[Changed, ...]:
 
 
 def since(repository: Repository, revision: str) -> tuple[str, tuple[Changed, ...]]:
-    """The commit that a revision means, and what the working tree has otherwise than it.
+    """Return the commit of a revision and the working tree's differences from it.
 
     Raises RunnerError for a revision that git does not know.
     """
@@ -35,8 +35,7 @@ def since(repository: Repository, revision: str) -> tuple[str, tuple[Changed, ..
         hint = "name a commit, a branch or a tag"
         raise RunnerError(f'unknown revision "{revision}"', hint=hint)
     head = repository.head().commit
-    # Three lists, since git compares two commits, or HEAD with the files, and names new files
-    # in neither.
+    # Three lists: git compares two commits, or HEAD with the files; neither includes new files.
     landed = (one.path for one in repository.diff_trees(commit, head))
     state = repository.state()
     paths = (*landed, *(one.path for one in state.dirty), *state.untracked)
@@ -44,7 +43,7 @@ def since(repository: Repository, revision: str) -> tuple[str, tuple[Changed, ..
 
 
 def of_paths(repository: Repository, paths: Iterable[str]) -> tuple[Changed, ...]:
-    """What the named files have otherwise than HEAD; one that has nothing counts as a whole.
+    """Return the changes of the named files against HEAD; an unchanged file counts as a whole.
 
     A folder stands for the files in it. Raises RunnerError for a path that is and was no file.
     """
@@ -60,7 +59,7 @@ def of_paths(repository: Repository, paths: Iterable[str]) -> tuple[Changed, ...
 
 
 def of_commit(repository: Repository, commit: str) -> tuple[Changed, ...]:
-    """What one commit did, against its first parent."""
+    """Return the changes of one commit against its first parent."""
     parent = repository.resolve(f"{commit}^")
     changes = repository.diff_trees(parent, commit)
     return tuple(
@@ -79,7 +78,7 @@ def _whole(change: Changed) -> Changed:
 
 
 def _below(repository: Repository, path: str) -> tuple[str, ...]:
-    """The files of a folder, by git; none for what is no folder."""
+    """Return the tracked files in a folder at HEAD; empty if the path is not a folder."""
     if not (repository.root / path).is_dir():
         return ()
     folder = path.rstrip("/") + "/" if path.rstrip("/") not in ("", ".") else ""
@@ -89,7 +88,7 @@ def _below(repository: Repository, path: str) -> tuple[str, ...]:
 
 
 def _against(repository: Repository, commit: str, paths: Iterable[str]) -> Iterator[Changed]:
-    """Files of the working tree beside those of a commit; what lies outside is nobody's here."""
+    """Yield each path's content in the commit and in the working tree; skip outside paths."""
     for path in dict.fromkeys(paths):
         if path.startswith("../"):
             continue

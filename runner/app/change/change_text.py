@@ -1,4 +1,4 @@
-"""What `change`, `undo`, `replay` and `commit-by-task` say: lines for a person, and documents."""
+"""Format the output of `change`, `undo`, `replay` and `commit-by-task` as text and JSON."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from runner.history.replay import Replay
 
 _SHOWN = 20
-"""Names and files that are listed one by one."""
+"""Names and files listed individually."""
 
 
 # --- change -------------------------------------------------------------------------------
 
 
 def change_preview(seen: ChangePreview) -> Iterator[str]:
-    """What it would make STALE, and what it would cost."""
+    """Yield the tasks that a change would make STALE, and the cost."""
     if seen.stale:
         yield f"{plural(len(seen.stale), 'task')} would become STALE:"
     for one in seen.stale:
@@ -56,7 +56,7 @@ def _cost(seen: ChangePreview) -> str:
 
 
 def change_lines(entry: RecordedChange) -> Iterator[str]:
-    """What was recorded, and what to type next."""
+    """Yield the recorded change and the next command to type."""
     seen, number = entry.change, entry.number
     if not number:
         yield "nothing was recorded"
@@ -69,7 +69,7 @@ def change_lines(entry: RecordedChange) -> Iterator[str]:
 
 
 def change_document(entry: RecordedChange) -> str:
-    """The document `change`."""
+    """Return the `change` JSON document."""
     seen, number = entry.change, entry.number
     return document(
         "change",
@@ -107,7 +107,7 @@ def undo_lines(done: Undone) -> Iterator[str]:
 
 
 def undo_document(done: Undone) -> str:
-    """The document `undo`."""
+    """Return the `undo` JSON document."""
     back = done.back
     return document(
         "undo",
@@ -124,7 +124,7 @@ def undo_document(done: Undone) -> str:
 
 
 def replay_preview(seen: Replay) -> Iterator[str]:
-    """What going back would do."""
+    """Yield the effects of a replay before it runs."""
     back = seen.back
     yield f"back to {short(seen.checkpoint)}:"
     yield f"  {plural(len(back.tasks), 'task')} PENDING again: {_first(back.tasks)}"
@@ -147,7 +147,7 @@ def _first(names: tuple[str, ...]) -> str:
 
 
 def replay_lines(done: Replayed) -> Iterator[str]:
-    """What was done, or would be."""
+    """Yield the effects of a replay, done or in a dry run."""
     seen, back, commit = done.replay, done.replay.back, done.commit
     if seen.nothing:
         yield f"nothing came after {short(seen.checkpoint)}"
@@ -162,7 +162,7 @@ def replay_lines(done: Replayed) -> Iterator[str]:
 
 
 def replay_document(done: Replayed) -> str:
-    """The document `replay`."""
+    """Return the `replay` JSON document."""
     seen, back, commit = done.replay, done.replay.back, done.commit
     return document(
         "replay",
@@ -179,7 +179,7 @@ def replay_document(done: Replayed) -> str:
 
 
 def rebuild_lines(found: Sequence[RebuiltStep], steps: int) -> Iterator[str]:
-    """Whether all of so many steps is identical; where it is not, the first one that diverges."""
+    """Yield the result of a rebuild: identical steps, or the first one that diverges."""
     last = found[-1]
     for one in found:
         if one.unproven:
@@ -197,7 +197,7 @@ def rebuild_lines(found: Sequence[RebuiltStep], steps: int) -> Iterator[str]:
 
 
 def rebuild_document(found: Sequence[RebuiltStep], steps: int) -> str:
-    """The document `verify` of a replay."""
+    """Return the `verify` JSON document of a replay."""
     last = found[-1]
     return document(
         "verify",
@@ -222,7 +222,7 @@ def _name(step: LandedStep) -> str:
 
 
 def commit_lines(writes: CommittedWrites) -> Iterator[str]:
-    """A commit a task with its files, and what is left as it is."""
+    """Yield one line a commit with its files, and the writes that are not committed."""
     found = writes.grouped
     for group, commit in zip(found.groups, _commits_of(writes), strict=True):
         name = f"{display(group.task)} {display(writes.titles.get(group.task, ''))}".strip()
@@ -237,7 +237,7 @@ def commit_lines(writes: CommittedWrites) -> Iterator[str]:
 
 
 def commit_document(writes: CommittedWrites) -> str:
-    """The document `commit-by-task`."""
+    """Return the `commit-by-task` JSON document."""
     found = writes.grouped
     return document(
         "commit-by-task",

@@ -1,4 +1,4 @@
-"""What the write log has and no commit yet: one commit a task."""
+"""Commit the writes in the write log that no commit has yet, one commit per task."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class CommittedWrites:
 
     grouped: Grouped
     commits: tuple[str, ...]
-    """One for each group; none where they were only looked at."""
+    """One commit for each group; empty in a dry run."""
     titles: Mapping[str, str]
-    """Of the tasks that the plan has."""
+    """Titles of the plan's tasks."""
 
 
 def commit_by_task(project: Project, request: CommitRequest) -> CommittedWrites:
@@ -62,7 +62,7 @@ def commit_by_task(project: Project, request: CommitRequest) -> CommittedWrites:
     if request.dry_run:
         with Repository.open(project.root) as repository:
             return CommittedWrites(_group_writes(project, repository, tasks, only), (), titles)
-    # Under the run's lock, once what a crash left is put right: then nothing waits.
+    # Under the run's lock, after crash recovery: then nothing is pending.
     with Session(project, tuple(tasks.values())) as session:
         found = _group_writes(project, session.repository, tasks, only)
         made = _make_commits(project, session.repository, tasks, found)
@@ -88,7 +88,7 @@ def _group_writes(
 def _make_commits(
     project: Project, repository: Repository, tasks: Mapping[str, Task], found: Grouped
 ) -> tuple[str, ...]:
-    """Make the commits one on the other, move the branch once, have the index follow."""
+    """Create the commits as a chain, move the branch once and update the index."""
     if not found.groups:
         return ()
     paths = sorted({change.path for group in found.groups for change in group.changes})
@@ -106,15 +106,15 @@ def _make_commits(
         onto = made[-1] if made else head.commit
         kept = landings.get((group.task, group.attempt), "")
         known = state.task(group.task)
-        # A kept landing has all of its evidence in its message, of which we know only a part.
+        # A kept landing's message already has its evidence, of which this code knows only a part.
         rests = kept and known.status is Status.DONE and known.commit == kept
         proven = _is_proven(repository, known, group)
         folder = name_project(repository.prefix)
         own = _message(known, group, tasks.get(group.task), folder, proven=proven)
         message = repository.message(kept) if rests else own
         made.append(commit_tree(repository, onto, group.changes, message, names_files=proven).sha)
-    # One move for all: a kill before it leaves commits that nothing names, and never a part of
-    # the tasks on the branch.
+    # Move the branch once: a kill before it leaves unreferenced commits, never only some of the
+    # tasks on the branch.
     with prepare_index(repository, head, paths, head.commit, made[-1]) as index:
         if not move_branch(repository, head, made[-1], "runner: commit-by-task", index):
             raise RunnerError(
@@ -123,7 +123,7 @@ def _make_commits(
                 code=ExitCode.CONFLICT,
             )
         index.place()
-    # The log comes last: writes that a kill leaves open there are in HEAD, and passed over.
+    # Log last: writes that a kill leaves open there are in HEAD and get skipped.
     log = WriteLog(project.root)
     for group, commit in zip(found.groups, made, strict=True):
         whose = {"run": group.run, "task": group.task, "attempt": group.attempt}
@@ -132,9 +132,9 @@ def _make_commits(
 
 
 def _is_proven(repository: Repository, known: TaskState, group: CommitGroup) -> bool:
-    """Whether these are the very bytes that the proof of the task ran on."""
+    """Return whether the changes have the bytes that the task's proof ran on."""
     tree = known.tree or known.commit
-    # What no ref leads to may have been collected meanwhile (git-gc(1)).
+    # An unreferenced tree may have been collected meanwhile (git-gc(1)).
     if not tree or repository.git.ask("cat-file", "-e", tree).exit:
         return False
     return all(repository.blob(tree, one.path) == one.content for one in group.changes)
@@ -143,7 +143,7 @@ def _is_proven(repository: Repository, known: TaskState, group: CommitGroup) -> 
 def _message(
     known: TaskState, group: CommitGroup, task: Task | None, folder: str, *, proven: bool
 ) -> str:
-    """A task's commit message, with the evidence where the task is DONE with these bytes."""
+    """Return a task's commit message, with evidence if it is DONE with these bytes."""
     first = subject(group.task, task.title if task else "logged writes", task.type if task else "")
     if proven and known.status is Status.DONE and known.spec is not None:
         trailers = task_trailers(
@@ -160,7 +160,7 @@ _EXECUTABLE = 0o100755
 
 @dataclass(frozen=True, slots=True)
 class CommitGroup:
-    """What one commit is to hold."""
+    """The content of one future commit."""
 
     task: str
     attempt: int
@@ -175,12 +175,12 @@ class Grouped:
     groups: tuple[CommitGroup, ...]
     left: tuple[tuple[str, str], ...] = ()
     joined: tuple[tuple[str, str], ...] = ()
-    """Paths of which a task's own bytes are gone, and the later task whose commit holds both."""
+    """Paths that lost a task's own bytes, and the later task whose commit has both."""
     shared: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Paths that several tasks wrote, and these in the order of their writes."""
+    """Paths that several tasks wrote, with those tasks in write order."""
 
     def alone(self, task: str, needed: Collection[str]) -> Grouped:
-        """One task's commit by itself; `needed` are the tasks that it depends on.
+        """Return only one task's commit. Raises RunnerError if it depends on uncommitted work.
 
         Raises RunnerError (exit 6): it would come before one of these, or without a file of its
         own that another task wrote, too.
@@ -206,36 +206,36 @@ def _make_torn_error(task: str, why: str) -> RunnerError:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a path is in HEAD and in the real tree."""
+    """The content of a path in HEAD and in the work tree."""
 
     root: Path
     repository: Repository
     head: str | None
-    """The commit that is checked out."""
+    """Commit that is checked out."""
     landings: Mapping[tuple[str, int], str] = field(default_factory=dict)
-    """The commits above it, by task and attempt, that landings without a commit are kept as."""
+    """Commits above it, by task and attempt, that keep landings without a commit."""
 
     def read_committed(self, path: str) -> bytes | None:
-        """The bytes in HEAD."""
+        """Return the bytes of a file in HEAD, or None."""
         return self.repository.blob(self.head, path) if self.head else None
 
     def work_tree_content(self, path: str) -> bytes | None:
-        """The bytes in the tree."""
+        """Return the bytes of a file in the working tree, or None."""
         return read_beneath(self.root, path)
 
     def mode(self, path: str) -> int:
-        """The mode in the tree, as git records it."""
+        """Return the mode of a file in the working tree, as git records it."""
         found = mode_beneath(self.root, path)
         return _EXECUTABLE if found is not None and found & 0o100 else _PLAIN
 
     def read_kept(self, write: LoggedWrite) -> bytes | None:
-        """The bytes of a write that another one has replaced since, where its landing is kept."""
+        """Return a replaced write's bytes from its landing commit; None if they are not there."""
         commit = self.landings.get((write.task, write.attempt))
         found = self.repository.blob(commit, write.path) if commit else None
         return found if found is not None and digest_of(found) == write.after else None
 
     def is_committed(self, write: LoggedWrite) -> bool:
-        """Whether the runner landed it on the branch itself."""
+        """Return whether the runner landed the write on the branch."""
         landed = bool(write.commit and write.attempt)
         return landed and write.commit not in self.landings.values()
 
@@ -271,7 +271,7 @@ def group_writes(
 
 
 def _chains(writes: Iterable[LoggedWrite]) -> Mapping[str, list[LoggedWrite]]:
-    """The writes of each path in their order, those that were dropped left out."""
+    """Return the writes of each path in order, without dropped ones."""
     found: dict[str, list[LoggedWrite]] = {}
     for write in writes:
         if write.fate is not Fate.DROPPED:
@@ -282,7 +282,7 @@ def _chains(writes: Iterable[LoggedWrite]) -> Mapping[str, list[LoggedWrite]]:
 def _find_pending(
     path: str, chain: Sequence[LoggedWrite], sight: Sight, found: _Collected
 ) -> Sequence[LoggedWrite]:
-    """The writes of a path that HEAD does not have yet, up to the one that the tree is at.
+    """Return the writes of a path that HEAD lacks, up to the working tree's version.
 
     A later one was taken back (undo, replay); a tree that no write left is a person's.
     """
@@ -335,12 +335,12 @@ def _change(path: str, before: bytes | None, after: bytes | None, mode: int) -> 
 
 
 def _digest(content: bytes | None) -> str:
-    """As the write log says it: empty for no file."""
+    """Return the digest as the write log has it; empty for a missing file."""
     return "" if content is None else digest_of(content)
 
 
 def _order(found: _Collected, place: Callable[[str], int]) -> list[str]:
-    """Tasks in dependency order; where their writes of one file say otherwise, as logged."""
+    """Return tasks in dependency order, or in logged order if their writes of a file conflict."""
     logged = list(dict.fromkeys(task for task, _ in found.changes))
     wanted = sorted(found.writes, key=place)
     for path in {path for _, path in found.changes}:

@@ -1,4 +1,4 @@
-"""Which tasks own which files; what is wrong with the map; rows for it from git's history.
+"""List the owners of files, check the ownership map, and propose rows from git's history.
 
 Whose the lines of a file are: the task, attempt, change, review and proof behind each.
 """
@@ -50,7 +50,7 @@ class OwnedFile:
 
 @dataclass(frozen=True, slots=True)
 class MapCheck:
-    """What is wrong with the map of so many files."""
+    """The problems in the map, and the number of files that it covers."""
 
     files: int
     faults: tuple[MapFault, ...]
@@ -62,11 +62,11 @@ class MapRows:
 
     rows: tuple[Proposal, ...]
     unowned: int
-    """Files without an owner; git tells a task of as many as there are rows."""
+    """Files without an owner; git assigns as many to a task as there are rows."""
 
 
 def find_owners(project: Project, paths: Sequence[str] = ()) -> tuple[OwnedFile, ...]:
-    """Of these files or folders of the project; of all that git tracks for none."""
+    """Return the owners of these files or folders; of all tracked files if none are named."""
     owners = _read_map(project)
     tasks = [one for one in project.plan(project.plan_bytes).tasks if not one.writes_everything]
     outputs = Named((task.id, path) for task in tasks for path in task.outputs)
@@ -77,7 +77,7 @@ def find_owners(project: Project, paths: Sequence[str] = ()) -> tuple[OwnedFile,
 
 
 def check_map(project: Project, paths: Sequence[str] = ()) -> MapCheck:
-    """Look for faults of the map, about these files or folders or all of them."""
+    """Check the ownership map for faults, optionally only about these files or folders."""
     view = View.of(project)
     done = [id_ for id_ in view.states if view.status(id_) is Status.DONE]
     files, tasks = _list_files(project), project.plan(project.plan_bytes).tasks
@@ -116,7 +116,7 @@ def _read_map(project: Project) -> OwnershipMap:
 
 
 def _list_files(project: Project) -> list[str]:
-    """The files that git tracks in the project, sorted, with those that are staged."""
+    """Return the tracked and staged files of the project, sorted."""
     with Repository.open(project.root) as repository:
         # Without -z git quotes names that are not ASCII (core.quotePath, git-config(1)).
         listed = text(repository.git.run("ls-files", "-z")).split("\0")[:-1]
@@ -125,7 +125,7 @@ def _list_files(project: Project) -> list[str]:
 
 
 def _select_files(paths: Sequence[str], files: Sequence[str]) -> list[str]:
-    """The files that are named, folders as the files in them; all of them without a name."""
+    """Return the given files, folders expanded to their files; all files without a path."""
     if not paths:
         return list(files)
     found: dict[str, None] = {}
@@ -189,10 +189,10 @@ class _Notes:
 
 
 def find_place(project: Project, here: Path, typed: str) -> tuple[str, int]:
-    """The file that `FILE[:LINE]` names, relative to the project, and the line or 0."""
+    """Return the file in `FILE[:LINE]`, relative to the project, and its line or 0."""
     match = _LINE.fullmatch(typed)
     file, line = typed, 0
-    # A file may be called like a place: `FILE:12` is one only where no such file is.
+    # A file name may look like a location: `FILE:12` is one only if no such file exists.
     if match and not (here / typed).exists():
         file, line = match["file"], int(match["line"])
         if line == 0:
@@ -209,7 +209,7 @@ def find_place(project: Project, here: Path, typed: str) -> tuple[str, int]:
 
 
 def owner_lines(files: Sequence[OwnedFile]) -> Iterator[str]:
-    """Each file with its owners."""
+    """Yield each file with its owners."""
     for one in files:
         more = [id_ for id_ in one.outputs if id_ not in one.owners]
         names = [*one.owners, *(f"{id_} (Output files)" for id_ in more)]
@@ -217,36 +217,36 @@ def owner_lines(files: Sequence[OwnedFile]) -> Iterator[str]:
 
 
 def owner_document(files: Sequence[OwnedFile]) -> str:
-    """The document `ownership`."""
+    """Return the `ownership` JSON document."""
     return document("ownership", files=files)
 
 
 def fault_lines(found: MapCheck) -> Iterator[str]:
-    """What is wrong with the map."""
+    """Yield the faults of the map, a line each."""
     yield from (f"{display(one.path)}: {display(one.message)}" for one in found.faults)
 
 
 def fault_remarks(found: MapCheck) -> Iterator[str]:
-    """What to do about it, and how much it is."""
+    """Yield hints for the faults, and the count of files and faults."""
     for hint in filter(None, dict.fromkeys(one.hint for one in found.faults)):
         yield f"hint: {display(hint)}"
     yield f"{plural(found.files, 'file')}: {plural(len(found.faults), 'fault')}"
 
 
 def fault_document(found: MapCheck) -> str:
-    """The document `ownership-check`."""
+    """Return the `ownership-check` JSON document."""
     return document("ownership-check", faults=found.faults)
 
 
 def row_lines(found: MapRows) -> Iterator[str]:
-    """The proposed rows."""
+    """Yield the proposed ownership rows."""
     for one in found.rows:
         remark = "" if one.certain else "  (its commits only mention it)"
         yield f"{display(one.path)}  {display(', '.join(one.tasks))}{remark}"
 
 
 def row_remarks(found: MapRows, *, written: bool) -> Iterator[str]:
-    """How many rows there are, and of how many files nothing is known."""
+    """Yield the count of rows, and of files whose task git does not show."""
     left = found.unowned - len(found.rows)
     yield f"{plural(len(found.rows), 'row')} {'written' if written else 'proposed'}"
     if left:
@@ -256,5 +256,5 @@ def row_remarks(found: MapRows, *, written: bool) -> Iterator[str]:
 
 
 def row_document(found: MapRows, *, written: bool) -> str:
-    """The document `ownership-proposal`."""
+    """Return the `ownership-proposal` JSON document."""
     return document("ownership-proposal", rows=found.rows, written=written)

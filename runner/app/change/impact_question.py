@@ -1,4 +1,4 @@
-"""Which tasks and test contracts a change may affect, and why.
+"""Find the tasks and test contracts that a change may affect, with reasons.
 
 What a project knows of its tasks is gathered for one question.
 """
@@ -47,7 +47,7 @@ _STANDING = frozenset({Status.DONE, Status.STALE})
 def knowledge_for(
     project: Project, repository: Repository, view: View, *, everyone: bool = False
 ) -> Knowledge:
-    """What is known of HEAD, about the tasks that are or were DONE, or about `everyone`."""
+    """Return the knowledge at HEAD about tasks that are or were DONE, or about `everyone`."""
     tasks = project.plan(project.plan_bytes).tasks
     asked = [task for task in tasks if everyone or _stands(task, view)]
     return knowledge_of(
@@ -62,7 +62,7 @@ def knowledge_for(
 
 
 def evaluate_impact(changes: Sequence[Changed], knowledge: Knowledge, width: Width) -> Impacted:
-    """Whom a change may affect, the contracts among it that a run would hold against it."""
+    """Return the tasks and contracts that a change may affect."""
     answer, tasks = judge(changes, knowledge, width), knowledge.tasks.values()
     if width.dependents is Depth.NONE or not any(task.contracts for task in tasks):
         return answer
@@ -73,7 +73,7 @@ def evaluate_impact(changes: Sequence[Changed], knowledge: Knowledge, width: Wid
 
 
 def without(answer: Impacted, task: str) -> Impacted:
-    """The answer without the task that made the change."""
+    """Return the answer without the task that made the change."""
     return replace(answer, affected=tuple(one for one in answer.affected if one.task != task))
 
 
@@ -86,19 +86,19 @@ class ImpactRequest:
     """A change, one of three ways; what differs from HEAD for none of them."""
 
     paths: tuple[str, ...] = ()
-    """Files and folders of the project, relative to it."""
+    """Files and folders, relative to the project."""
     since: str | None = None
-    """What differs from this revision."""
+    """Revision to compare with."""
     task: str = ""
-    """What this task changed when it landed."""
+    """Task whose landed changes are examined."""
     changes: tuple[Changed, ...] = ()
-    """These very changes."""
+    """Explicit changes to examine."""
     dependents: str = ""
-    """How far it is followed: `transitive`, `direct`, `none`; as the settings say for empty."""
+    """How far to follow: `transitive`, `direct`, `none`; empty: as configured."""
     conservative: bool = False
-    """Count whatever cannot be decided as affected, whatever the settings say."""
+    """Count everything undecidable as affected, regardless of the settings."""
     everyone: bool = False
-    """Ask about tasks that are not DONE, too."""
+    """Include tasks that are not DONE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +106,12 @@ class Impact:
     """The answer, and what was asked."""
 
     words: str
-    """`src/a.py`, `since main`, `of TASK-003`."""
+    """Description of the change: `src/a.py`, `since main`, `of TASK-003`."""
     changes: tuple[Changed, ...]
     width: Width
     answer: Impacted
     notes: tuple[str, ...]
-    """What may make the answer less sure."""
+    """What makes the answer less certain."""
 
 
 def find_impact(project: Project, request: ImpactRequest) -> Impact:
@@ -139,7 +139,7 @@ def require_one(request: ImpactRequest) -> None:
 def _find_changes(
     request: ImpactRequest, view: View, repository: Repository
 ) -> tuple[str, tuple[Changed, ...], str]:
-    """The change in words, its files, and the task that made it, which it does not affect."""
+    """Return a description of the change, its files, and the task that made it or ""."""
     if request.changes:
         return "these changes", request.changes, ""
     if request.task:
@@ -156,11 +156,11 @@ def _find_changes(
 
 
 def _landing(id_: str, view: View, repository: Repository) -> str:
-    """The commit of a task's last landing. Raises RunnerError for one that never landed."""
+    """Return the commit of a task's last landing. Raises RunnerError if it never landed."""
     commit = view.states[id_].commit
     head = repository.head().commit
     if not commit and head:
-        # A clone has no journal; a check has a record commit, which landed nothing of it.
+        # A clone has no journal; a check only has a record commit, which landed none of its files.
         landings = (one for one in repository.log_trailers(head) if not one.checked)
         commit = next((one.commit for one in landings if one.task == id_), "")
     if not commit or repository.resolve(commit) is None:
@@ -176,7 +176,7 @@ def _format_left_out(view: View, asked: int) -> Iterator[str]:
 
 
 def inside(project: Project, typed: str) -> str:
-    """A path as it was typed, relative to the project. Raises RunnerError for one outside."""
+    """Return a path relative to the project. Raises RunnerError if it is outside."""
     path = os.path.normpath(os.path.join(Path.cwd(), typed))  # noqa: PTH118 - follows no link
     root = os.path.realpath(project.root)
     real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))  # noqa: PTH118, PTH119, PTH120 - likewise
@@ -187,7 +187,7 @@ def inside(project: Project, typed: str) -> str:
 
 
 def impact_document(found: Impact, ran: Sequence[Reproven]) -> str:
-    """What may be affected and what was run for it, as one JSON document."""
+    """Return the affected tasks and the tests that ran as one JSON document."""
     return document(
         "impact",
         of=found.words,

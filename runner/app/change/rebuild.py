@@ -1,4 +1,4 @@
-"""What landed, proven again from its recorded bytes: the same trees, or where they differ.
+"""Prove landed tasks again from their recorded content, and report where the trees differ.
 
 Each task's commit is rebuilt on its own parent: the recorded bytes are put into a scratch tree of
 it, pass the write pipeline and the gates, and the tree is compared. Since the first parent is the
@@ -43,27 +43,27 @@ class LandedStep:
     attempt: int
     spec: Spec | None
     commit: str
-    """The commit that landed; of a check the record that tells of it."""
+    """Commit that landed; for a check, its record commit."""
     parent: str
-    """What it was built on; empty for a root commit."""
+    """Commit it was built on; empty for a root commit."""
     is_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RebuiltStep:
-    """What rebuilding one step came to."""
+    """The result of rebuilding one step."""
 
     step: LandedStep
     divergence: str = ""
-    """Where it differs from what landed; empty when it is identical."""
+    """How it differs from what landed; empty if identical."""
     detail: str = ""
     unproven: str = ""
-    """Why only its bytes could be compared; else empty."""
+    """Why only its bytes could be compared; empty if it was also proven."""
     seconds: float = 0.0
 
 
 def find_landed(project: Project, tasks: Iterable[str] = ()) -> tuple[LandedStep, ...]:
-    """What landed on this branch of these tasks, or of all of them; the oldest first.
+    """Return the landed steps of these tasks, or of all tasks, oldest first.
 
     What was taken back later is among it. Raises RunnerError where nothing landed.
     """
@@ -86,7 +86,7 @@ def _steps(repository: Repository, tip: str) -> Iterator[LandedStep]:
             yield LandedStep(one.task, one.attempt, spec, one.commit, one.parent)
         for check in one.checked:
             if trees is None:
-                # A check landed nothing: what it ran on is found by the tree that its record names.
+                # A check landed nothing: the tree in its record identifies the commit it ran on.
                 trees = {each.tree: each.commit for each in story(repository, tip)}
             base = trees.get(check.tree, one.parent)
             spec = Spec(check.spec_what, check.spec_proof)
@@ -119,15 +119,15 @@ class _Rebuilding:
     project: Project
     repository: Repository
     tasks: Mapping[str, Task]
-    """Of today's plan."""
+    """Tasks of the current plan."""
     approved: Mapping[tuple[str, int], Mapping[str, set[Digest | None]]]
-    """What the write log has of each attempt that landed: path to digests; nothing in a clone."""
+    """Approved digests by path in the write log, for each landed attempt; empty in a clone."""
     preparation: Preparation
     site: WorkerContext
 
     @classmethod
     def begin(cls, project: Project, repository: Repository, stack: ExitStack) -> _Rebuilding:
-        """A job slot in which recorded bytes are put; what it prints goes to the cache."""
+        """Create a rebuild in one job slot of the project, which logs to the cache."""
         plan = project.plan(project.plan_bytes)
         preparation = preparation_of(project, plan, RunState.empty())
         preparation.allowed = load_allow_list(project.root)
@@ -162,7 +162,7 @@ class _Rebuilding:
         return RebuiltStep(step, divergence, detail)
 
     def _task_of(self, step: LandedStep) -> Task | None:
-        """The task with exactly the digests that landed: in today's plan, or in that commit's."""
+        """Return the task with the landed specification, from today's plan or the step's commit."""
         found = self.tasks.get(step.task)
         if step.spec is None or (found is not None and found.spec == step.spec):
             return found
@@ -172,14 +172,14 @@ class _Rebuilding:
         return next(then, None)
 
     def _find_committed(self, step: LandedStep) -> tuple[Change, ...]:
-        """What the commit changed, the runner's own documents left out."""
+        """Return the changes of the commit without the runner's own documents."""
         if step.is_check:
             return ()
         found = changes_between(self.repository, step.parent or None, step.commit)
         return tuple(change for change in found if change.path not in self.project.documents)
 
     def _differs_from_log(self, step: LandedStep, changes: Sequence[Change]) -> str:
-        """The first file that is not what was approved, where the write log still knows."""
+        """Return a message for the first file that differs from its approved bytes, else ""."""
         approved = self.approved.get((step.task, step.attempt), {})
         for change in changes if approved else ():
             if change.after not in approved.get(change.path, ()):
@@ -187,7 +187,7 @@ class _Rebuilding:
         return ""
 
     def _difference(self, step: LandedStep, changes: Sequence[Change], outcome: Outcome) -> str:
-        """The first path at which the rebuilt tree is another one."""
+        """Return a message for the first difference in the rebuilt tree, else ""."""
         wanted = {change.path: (change.after, change.mode) for change in changes}
         got = {change.path: (change.after, change.mode) for change in outcome.changes}
         for path in sorted(wanted.keys() | got.keys()):
@@ -195,7 +195,7 @@ class _Rebuilding:
                 return f"{path} differs in the rebuilt tree"
         if step.is_check:
             return ""
-        # A commit that changed the runner's documents, too, has a tree that no rebuild makes.
+        # A commit that also changed the runner's documents has a tree that no rebuild reproduces.
         landed = self.repository.diff_trees(step.parent or None, step.commit)
         whole = all(change.path not in self.project.documents for change in landed)
         if whole and outcome.tree != self.repository.tree_of(step.commit):
@@ -213,7 +213,7 @@ def _load_approved(project: Project) -> dict[tuple[str, int], dict[str, set[Dige
 
 
 def _refusal(outcome: Outcome) -> tuple[str, str] | None:
-    """What pipeline or gates say against the recorded bytes today."""
+    """Return the first finding that rejects the recorded bytes today with its detail, or None."""
     for finding in outcome.findings:
         if finding.refuses:
             place = f"{finding.path}: " if finding.path else ""

@@ -1,4 +1,4 @@
-"""A use case that changes what was built: lock, read together, do, publish, record.
+"""Run a use case that changes landed work: lock, read, act, publish, record.
 
 A change request makes built dependents STALE. Undo takes back one task. Replay restores the code as
 of a landing.
@@ -54,17 +54,17 @@ class Transaction:
     plan: Plan
     data: bytes
     noted: set[str] = field(default_factory=set)
-    """PENDING tasks whose note stands in the plan, too."""
+    """PENDING tasks whose note is also in the plan."""
     regraded: set[str] = field(default_factory=set)
-    """DONE tasks of which the plan is to say anew what that is worth."""
+    """DONE tasks whose grade the plan must update."""
 
     @property
     def state(self) -> RunState:
-        """What is known now."""
+        """Current state of the journal."""
         return self.session.journal.state
 
     def begin(self, command: str) -> None:
-        """Say that something is about to be done; a crash from here on is put right."""
+        """Record the start of a change, so that a crash from here on is repaired."""
         branch = self.session.branch
         begin(
             self.session.journal,
@@ -92,7 +92,7 @@ class Transaction:
 
     @cached_property
     def board(self) -> StatusWriter:
-        """What writes statuses into the plan."""
+        """Writer of statuses into the plan."""
         project = self.session.project
         return StatusWriter(project.root / project.plan_path, project.settings.build.id_prefixes)
 
@@ -107,7 +107,7 @@ class Transaction:
 
 @contextmanager
 def open_transaction(project: Project) -> Iterator[Transaction]:
-    """Hold the run's lock, finish what a crash left, read file, journal and git together.
+    """Hold the run lock, repair after a crash, and read plan, journal and git together.
 
     Raises RunnerError where a run is going on, and in the middle of a merge.
     """
@@ -121,7 +121,7 @@ def open_transaction(project: Project) -> Iterator[Transaction]:
                 f"a {ongoing} is in progress",
                 hint=f"finish it (git {ongoing} --continue) or abort it (--abort)",
             )
-        # Once more: a crash may have been put right in it, or somebody saved it.
+        # Read again: crash recovery or an editor may have changed the plan.
         data = project.plan_bytes
         plan = project.plan(data)
         require_readable(plan)
@@ -140,7 +140,7 @@ def require_readable(plan: Plan) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRequest:
-    """What is asked for now, and of which tasks."""
+    """A requested change, and the tasks that it concerns."""
 
     tasks: tuple[str, ...]
     text: str
@@ -149,11 +149,11 @@ class ChangeRequest:
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """What the change does, or would do."""
+    """The effect of a change, performed or simulated."""
 
     change: ChangePreview
     number: int = 0
-    """Of its entry in CHANGES.md; 0 where it was only looked at."""
+    """Number of its entry in CHANGES.md; 0 in a dry run."""
 
 
 def change(project: Project, request: ChangeRequest) -> RecordedChange:
@@ -181,7 +181,7 @@ def _clean_text(project: Project, typed: str, ids: Sequence[str]) -> str:
 
 
 def _look_ahead(project: Project, ids: Sequence[str], text: str) -> ChangePreview:
-    """What it would do, read without the lock: nothing is written."""
+    """Return a preview of the change, read without the lock; nothing is written."""
     view = View.of(project)
     if view.live is not None:
         raise RunnerError(
@@ -202,22 +202,22 @@ class UndoRequest:
     """One task to take back."""
 
     task: str
-    """As a person names it: `TASK-009`, `9`."""
+    """Task as a person names it: `TASK-009`, `9`."""
     reason: str = ""
     dry_run: bool = False
     force: bool = False
-    """Whether it may remove files that other files import."""
+    """Whether to remove files that other files import."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What was taken back, or would be."""
+    """The work that was undone, or would be."""
 
     back: Back
     commit: str = ""
-    """The commit that reverts it; empty where it was only looked at."""
+    """Commit that reverts it; empty in a dry run."""
     importers: tuple[tuple[str, str], ...] = ()
-    """Files that stay, each with a removed file that it imports."""
+    """Remaining files, each with a removed file that it imports."""
 
 
 def undo(project: Project, request: UndoRequest) -> Undone:
@@ -235,7 +235,7 @@ def undo(project: Project, request: UndoRequest) -> Undone:
             return Undone(back, importers=_find_importers(project, repository, back))
     with open_transaction(project) as transaction:
         session = transaction.session
-        # Planned under the lock: what a crash left is put right by now, and no run goes on.
+        # Planned under the lock: crash recovery is complete and no run is active.
         back = history_undo.plan_undo(
             session.repository, transaction.plan.tasks, transaction.state, id_, reason
         )
@@ -253,7 +253,7 @@ def undo(project: Project, request: UndoRequest) -> Undone:
 def _keep_held_out(
     project: Project, repository: Repository, tasks: Iterable[Task], back: Back
 ) -> None:
-    """Put held-out files back into the store before the branch loses them."""
+    """Copy held-out files back into the store before the branch loses them."""
     removed = {change.path for change in back.changes if change.action is Action.DELETE}
     head = repository.head().commit or ""
     for task in tasks:
@@ -294,7 +294,7 @@ def require_no_importers(seen: Undone, *, force: bool) -> None:
 
 
 def _find_task(project: Project, typed: str) -> str:
-    """The task that is meant; one that the plan has lost may still be undone."""
+    """Return the ID of the named task, including tasks that are only in the journal."""
     if typed in project.state().tasks:
         return typed
     return find_id(typed, [task.id for task in project.outline().tasks])
@@ -307,21 +307,21 @@ class ReplayRequest:
     task: str
     dry_run: bool = False
     head: str = ""
-    """The commit on which it was looked at before a person agreed; empty for whichever."""
+    """Commit that the person saw when confirming; empty: any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What came back, or would."""
+    """The work that was restored, or would be."""
 
     task: str
     replay: Replay
     commit: str = ""
-    """The commit that brings it back; empty where it was only looked at, or nothing came after."""
+    """Commit that restores it; empty in a dry run or if nothing came after it."""
 
 
 def replay(project: Project, request: ReplayRequest) -> Replayed:
-    """Go back to a checkpoint by a new commit. Raises RunnerError: exit 6 on a conflict.
+    """Go back to a checkpoint with a new commit. Raises RunnerError: exit 6 on a conflict.
 
     Looked at without the lock; nothing is written then.
     """

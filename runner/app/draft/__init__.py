@@ -1,1 +1,1 @@
-"""From a wish to sections of a plan: asked for, checked, waiting, landed."""
+"""From a request in plain words to sections of a plan: draft, check, review, land."""

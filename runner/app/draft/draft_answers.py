@@ -1,4 +1,4 @@
-"""A person's word on a draft: it is written into its plan, drafted anew, or edited.
+"""Handle a person's answer to a draft: write it into the plan, draft again, or edit it.
 
 The word is durable before the plan changes; the plan changes in one rename, behind all that is
 there; then the journal says so. A crash between leaves an approved draft that waits: the next
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
     from runner.run.review import Asker
 
     class TextEditor(Protocol):
-        """Where a person changes a text."""
+        """The editor in which a person changes a text."""
 
         def edit(self, path: str, content: bytes) -> bytes:
-            """The content as they leave it. Raises RunnerError where they leave none."""
+            """Return the content after editing. Raises RunnerError if there is none."""
 
     from collections.abc import Iterator
 
 
 _TRIES = 5
-"""Times that a plan may be saved by others while sections are put behind it."""
+"""How often to retry when others save the plan while sections are appended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Landing:
 
 
 def find_draft(project: Project, named: str) -> DraftProposed:
-    """The draft that `DRAFT-1` names. Raises RunnerError where none of the name waits."""
+    """Return the open draft named like `DRAFT-1`. Raises RunnerError if it does not wait."""
     number = named.upper().removeprefix("DRAFT-")
     for one in project.state().open_drafts:
         if str(one.number) == number:
@@ -74,7 +74,7 @@ def find_draft(project: Project, named: str) -> DraftProposed:
 
 
 def approve_draft(project: Project, named: str, by: str = "person", via: str = "") -> Landing:
-    """Put its sections behind its plan, on the word of `by`, which came `via` a page.
+    """Append the sections of a draft to its plan, approved by `by`, optionally `via` a page.
 
     Raises RunnerError where they do not fit it (any more), and where it is saved all the time.
     """
@@ -83,7 +83,7 @@ def approve_draft(project: Project, named: str, by: str = "person", via: str = "
     with open_journal(project, via) as journal:
         if not _stands(project, one):
             _require_fitting(project, one)
-            # Recorded before a kill already: one answer of a person is one line of the journal.
+            # A killed process already recorded it: one answer is one line of the journal.
             if one.digest not in project.state().approved_drafts:
                 word = DraftReviewed(one.number, one.digest, approved=True, by=by)
                 journal.append(word, durable=True)
@@ -101,7 +101,7 @@ def reject_draft(
         raise RunnerError(
             "a rejection needs a reason", hint="add --reason TEXT; the next draft reads it"
         )
-    # A kill came between the plan and the journal: a no would leave tasks that nobody wants.
+    # A kill came between plan and journal: a rejection would leave unwanted tasks in the plan.
     if one.digest in project.state().approved_drafts and _stands(project, one):
         raise RunnerError(f"its tasks are already in {one.plan}", hint=f"runner approve {named}")
     reason = project.without_secrets(reason)
@@ -120,7 +120,7 @@ def reject_draft(
 
 
 def decline_draft(project: Project, named: str, reason: str, by: str = "person") -> None:
-    """Have it wait no more. Raises RunnerError where it does not wait."""
+    """Reject a draft. Raises RunnerError if it is not waiting."""
     one = find_draft(project, named)
     with open_journal(project) as journal:
         word = DraftReviewed(one.number, one.digest, approved=False, reason=reason, by=by)
@@ -128,7 +128,7 @@ def decline_draft(project: Project, named: str, reason: str, by: str = "person")
 
 
 def edit_draft(project: Project, named: str, editor: TextEditor) -> DraftProposed | None:
-    """Let a person change it, who may add any field; it waits as before. None: no change.
+    """Let a person edit a draft, which stays open for approval; None if nothing changed.
 
     What they leave is kept whatever is wrong with it: it is approved only once that is mended.
     """
@@ -164,7 +164,7 @@ def _require_fitting(project: Project, one: DraftProposed) -> None:
 
 
 def _mistakes(project: Project, one: DraftProposed) -> tuple[Remark, ...]:
-    """What stands against these bytes in the plan as it is now."""
+    """Return the problems of these bytes in the current plan."""
     target = Target.of(project, one.plan)
     if one.text.lstrip().startswith("# ") or not one.text.startswith("#"):
         return (Remark(1, "the draft does not start with a task heading", "## TASK-001: Title"),)
@@ -191,7 +191,7 @@ def _mistakes(project: Project, one: DraftProposed) -> tuple[Remark, ...]:
 
 
 def _is_import_status(one: DraftProposed, task: Task) -> bool:
-    """Whether a status is what an import writes: an unproven mark, or a wish that waits."""
+    """Return whether a status is one that an import writes: marked DONE, or blocked as a wish."""
     if not one.imported:
         return False
     marked = task.status is Status.DONE and task.note.startswith(MARKED)
@@ -199,7 +199,7 @@ def _is_import_status(one: DraftProposed, task: Task) -> bool:
 
 
 def _stands(project: Project, one: DraftProposed) -> bool:
-    """Whether a person's word was carried out: each of its sections is in the plan."""
+    """Return whether the approved draft's sections are all in the plan."""
     if one.digest not in project.state().approved_drafts:
         return False
     target, prefixes = Target.of(project, one.plan), project.settings.build.id_prefixes
@@ -227,7 +227,7 @@ def _write(project: Project, one: DraftProposed) -> None:
 def split_drafts(
     project: Project, named: Sequence[str], *, every: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The drafts among what was named, by id or by number, and all else as it was typed.
+    """Split the given names into draft IDs and everything else, with draft numbers resolved.
 
     In the numbered list drafts stand before everything else that waits.
     """
@@ -245,12 +245,12 @@ def split_drafts(
 
 
 def format_draft(project: Project, named: str, *, whole: bool) -> Iterator[str]:
-    """The lines of a draft in the list of what waits."""
+    """Yield the lines of a draft in the list of waiting items."""
     yield from draft_lines(project, find_draft(project, named), whole=whole)
 
 
 def draft_lines(project: Project, one: DraftProposed, *, whole: bool) -> Iterator[str]:
-    """A draft: what it would change in the plan, and what of the wish it covers."""
+    """Yield the plan changes of a draft and the requirements that it covers."""
     if not whole:
         yield f"would add {join_few([*map(display, one.tasks)])} to {display(one.plan)}"
         yield from (f"to fix: {display(text)}" for text in one.mistakes)
@@ -295,7 +295,7 @@ def _propose_author(project: Project, one: DraftProposed, tasks: Iterable[Task])
 
 
 def attempt_lines(project: Project, came: Drafted) -> Iterator[str]:
-    """The draft that waits and how to answer it, or why none could be taken."""
+    """Yield the waiting draft with the commands to answer it, or why there is none."""
     if came.proposed is None:
         yield "no usable draft:"
         for one in came.mistakes:

@@ -1,4 +1,4 @@
-"""What is wrong with drafted sections once they stand in their plan; nothing is written or run."""
+"""Check drafted sections as part of their plan, without writing or running anything."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _FILE_MODE = 0o100644
 _NOT_THEIRS = ("has no implementer", "which is not on PATH")
-"""Warnings that no draft can mend: they are shown to a person."""
+"""Warnings that no draft can fix: a person sees them."""
 _CONTRACTS = "and has no contracts"
 
 
@@ -37,18 +37,18 @@ class Target:
     """A plan that sections are for, as it is now."""
 
     path: str
-    """Relative to the project."""
+    """Path relative to the project."""
     data: bytes
 
     @classmethod
     def of(cls, project: Project, path: str = "") -> Target:
-        """The project's plan, or the one at `path`; one that is not there yet has no bytes."""
+        """Return the project's plan, or the file at `path`; its data is empty if it is missing."""
         path = path or project.settings.build.task_graph or _there(project)
         file = project.root / path
         return cls(path, file.read_bytes() if file.is_file() else b"")
 
     def with_text(self, text: str, name: str) -> bytes:
-        """All its bytes, and the sections behind them in its own line ends."""
+        """Return the plan's bytes with the text appended, in the plan's line endings."""
         end = line_end_of(self.data).decode()
         between = "\n" if self.data.endswith(b"\n") else "\n\n"
         return self.data + ((between if self.data else f"# {name}\n\n") + text).replace(
@@ -62,7 +62,7 @@ def _there(project: Project) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DraftCheck:
-    """What a check says."""
+    """The result of checking a draft."""
 
     mistakes: tuple[Remark, ...] = ()
     notes: tuple[str, ...] = ()
@@ -71,11 +71,11 @@ class DraftCheck:
 def check_sections(
     project: Project, target: Target, reading: DraftReading, text: str
 ) -> DraftCheck:
-    """What `validate` says of the plan with the sections that it does not say without them.
+    """Return the problems that `validate` finds only with the sections in the plan.
 
     `text` are the sections as they would stand there; `reading` has the lines of the answer.
     """
-    # By line as well: sections come behind all that is there, so no line of it moves.
+    # Compare lines too: sections are appended, so no existing line moves.
     before = {(one.message, one.line) for one in _problems(project, target.path, target.data)}
     found = _problems(project, target.path, target.with_text(text, project.root.name))
     return _judge(reading, [one for one in found if (one.message, one.line) not in before])
@@ -84,7 +84,7 @@ def check_sections(
 def find_new_problems(
     project: Project, target: Target, reading: DraftReading, before: str, after: str
 ) -> DraftCheck:
-    """What `validate` says of the plan with the sections `after` and not with those `before`.
+    """Return the problems that `validate` finds with the sections `after` but not with `before`.
 
     Compares messages alone, since lines move where a section grows.
     """
@@ -108,14 +108,14 @@ def _judge(reading: DraftReading, found: Sequence[Problem]) -> DraftCheck:
 def find_errors(
     project: Project, target: Target, reading: DraftReading, text: str
 ) -> tuple[Remark, ...]:
-    """What makes the plan with these sections one that cannot be built."""
+    """Return the errors that keep the plan with these sections from being built."""
     whole = target.with_text(text, project.root.name)
     found = _problems(project, target.path, whole)
     return tuple(_remark(one, reading) for one in found if one.is_error)
 
 
 def _problems(project: Project, path: str, data: bytes) -> tuple[Problem, ...]:
-    """All that `validate` says of these bytes."""
+    """Return all problems that `validate` finds in this plan data."""
     if not data:
         return ()
     root = (project.root / path).parent if path not in PLANS else project.root
@@ -137,7 +137,7 @@ def _problems(project: Project, path: str, data: bytes) -> tuple[Problem, ...]:
 
 
 def _remark(problem: Problem, reading: DraftReading) -> Remark:
-    """The problem at the line of the answer that it is about."""
+    """Return a problem as a remark at the matching line of the draft answer."""
     source = problem.source_line[problem.column - 1 :][: problem.width]
     named = [id_ for id_ in reading.places if id_ in problem.message]
     line = _line(reading, named[0], problem, source) if named else 1
@@ -151,7 +151,7 @@ def _remark(problem: Problem, reading: DraftReading) -> Remark:
 
 
 def _line(reading: DraftReading, id_: str, problem: Problem, source: str) -> int:
-    """The line that reads as the problem's does, else the first that has what it points at."""
+    """Return the line that equals the problem's source line, else the first that contains it."""
     whole = reading.line_of(id_, problem.source_line.strip())
     return whole if whole != reading.line_of(id_) else reading.line_of(id_, source)
 

@@ -1,4 +1,4 @@
-"""What a program that drafts is asked: the repository, the plan, the form, and the wish as data."""
+"""Compose the prompt for a draft: repository, plan, format, and the request as data."""
 
 from __future__ import annotations
 
@@ -99,21 +99,21 @@ Everything else is removed.
 
 
 class DraftQuestion(Protocol):
-    """Of a request, what the question says."""
+    """The question of a draft request."""
 
     @property
     def wish(self) -> Wish:
-        """What is wished for."""
+        """Request to draft."""
 
     @property
     def reason(self) -> str:
-        """Why a person refused the draft before."""
+        """Reason why a person rejected the previous draft."""
 
 
 def compose_question(
     found: Analysis, plan: Plan, asked: DraftQuestion, number: int, path: str
 ) -> str:
-    """The whole question, as Markdown."""
+    """Return the drafting prompt as Markdown."""
     test = found.test_command or "python -m pytest -q"
     parts = [
         _FORM.format(
@@ -136,7 +136,7 @@ def compose_import_question(
     asked: Sequence[NewSection],
     reason: str,
 ) -> str:
-    """The whole question about some tasks of another tool's list, as Markdown."""
+    """Return the drafting prompt for tasks imported from another tool, as Markdown."""
     test = found.test_command or "python -m pytest -q"
     first = asked[0].id
     rows = [
@@ -186,27 +186,27 @@ def _plan(plan: Plan) -> str:
 
 
 def _data(text: str) -> str:
-    """A text in a fence that nothing in it closes."""
+    """Return a text in a fence that the text cannot close."""
     longest = max((len(one) for one in re.findall(r"~+", text)), default=0)
     fence = "~" * max(4, longest + 1)
     return f"{fence}text\n{text}\n{fence}"
 
 
 LONGEST = 40_000
-"""Characters of a wish."""
-# A page of an issue does not show it: a person would approve words that they never saw. One
-# that is not closed hides all that follows (CommonMark 0.31, 4.6).
+"""Characters of a request."""
+# GitHub does not render comments: a person would approve text that they never saw. An unclosed one
+# hides the rest (CommonMark 0.31, 4.6).
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What somebody asks for."""
+    """A person's request in plain words."""
 
     text: str
     source: str = ""
-    """A file or issues; empty for words that were typed."""
+    """File or issues of the request; empty for typed text."""
 
     @property
     def title(self) -> str:
@@ -216,12 +216,12 @@ class Wish:
 
 
 def wish_of_words(text: str) -> Wish:
-    """Words of the command line. Raises RunnerError where there are none."""
+    """Return the request given on the command line. Raises RunnerError if it is empty."""
     return Wish(_clean(text, "the request"))
 
 
 def file_wish(root: Path, path: Path) -> Wish:
-    """A file's text. Raises RunnerError where it cannot be read."""
+    """Read a request from a file. Raises RunnerError if that fails."""
     resolved = path.resolve()
     inside = resolved.is_relative_to(root.resolve())
     shown = resolved.relative_to(root.resolve()).as_posix() if inside else path.name
@@ -229,7 +229,7 @@ def file_wish(root: Path, path: Path) -> Wish:
 
 
 def issue_wish(root: Path, numbers: tuple[int, ...], environ: Mapping[str, str]) -> Wish:
-    """Issues of the repository's forge, read by `gh` with the person's login, as one wish.
+    """Read issues of the repository's forge with `gh` and return them as one request.
 
     Raises RunnerError where `gh` is missing or does not give them.
     """
@@ -245,7 +245,7 @@ def issue_wish(root: Path, numbers: tuple[int, ...], environ: Mapping[str, str])
 
 
 def _issue(tool: str, number: int, root: Path, environ: Mapping[str, str]) -> str:
-    # gh itself fills the braces from the folder's remote (`gh help api`).
+    # gh itself fills in the braces from the folder's remote (`gh help api`).
     path = f"repos/{{owner}}/{{repo}}/issues/{number}"
     code, out = capture([tool, "api", path], root, environ, _SECONDS)
     try:
@@ -262,7 +262,7 @@ def _issue(tool: str, number: int, root: Path, environ: Mapping[str, str]) -> st
 
 
 def _clean(text: str, what: str) -> str:
-    """Words that can be seen, without secrets and comments."""
+    """Return a visible text without secrets and comments. Raises RunnerError if it is empty."""
     seen = display(redact(_COMMENT.sub(" ", text.replace("\r\n", "\n"))), lines=True).strip()
     if not seen:
         raise RunnerError(f"{what} is empty", hint='runner draft "what to build"')

@@ -1,4 +1,4 @@
-"""A fresh session reads a draft that waits, and says whether it is what was asked for.
+"""Have a fresh session review a waiting draft against the request.
 
 It knows nothing of the one that drafted, changes nothing, and is not believed where commands are
 concerned: whether those may run is another question. An answer without a verdict is none.
@@ -60,12 +60,12 @@ _TILDES = re.compile(r"~+")
 
 @dataclass(frozen=True, slots=True)
 class DraftVerdict:
-    """What a review came to."""
+    """The result of a review."""
 
     by: str
-    """Who reviewed: an implementer's name."""
+    """Name of the implementer that reviewed."""
     approved: bool | None
-    """None where the answer holds no verdict."""
+    """Whether it approved; None if the answer has no verdict."""
     reason: str = ""
 
 
@@ -102,7 +102,7 @@ def review_draft(
 
 
 def compose_review(one: DraftProposed) -> str:
-    """The whole question: wish and plan behind a fence that neither can end."""
+    """Return the review prompt, with request and plan in fences that their text cannot close."""
     longest = max((len(found) for found in _TILDES.findall(one.wish + one.text)), default=0)
     fence = "~" * max(4, longest + 1)
     return _QUESTION.format(
@@ -111,10 +111,10 @@ def compose_review(one: DraftProposed) -> str:
 
 
 def read_verdict(by: str, answer: str) -> DraftVerdict:
-    """The last line decides; a refusal without a reason, or two verdicts, are none."""
+    """Parse the verdict in the last line; it is None for a missing reason or two verdicts."""
     lines = [line.strip() for line in answer.strip().splitlines()]
     found = [match for line in lines if (match := _VERDICT.fullmatch(line))]
-    # It may have quoted a verdict from plan or wish, which are a stranger's: then it gave none.
+    # It may have quoted a verdict from the plan or request, which are untrusted: count none.
     if len(found) != 1 or not _VERDICT.fullmatch(lines[-1]):
         return DraftVerdict(by, None)
     word, reason = found[0][1], display(found[0][2] or "")[:_LONGEST]

@@ -1,4 +1,4 @@
-"""`runner import --draft`: somebody names files and proofs for tasks of another tool's list.
+"""`runner import --draft`: have files and tests proposed for tasks of another tool's list.
 
 The list's own words stay: id, title, source and order are not the drafter's to say, and its
 criteria only grow. What it could not name stays as a plain import has it. All of it waits as one
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
     from runner.run.review import Asker
 
 BATCH = 20
-"""Tasks that are asked about at once."""
+"""Tasks in one request."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftedImport:
-    """What a list of another tool came to."""
+    """The result of importing another tool's list."""
 
     read: ImportResult
     drafted: Drafted | None
-    """None where every task has its proof, so that nobody was asked."""
+    """None if every task already has a proof, so that no program was called."""
 
 
 def draft_import(
@@ -95,7 +95,7 @@ def draft_import(
             reading, checked, times, usage = made.go(subject)
             rounds, usages = rounds + times, [*usages, usage]
             if wrong := (*reading.mistakes, *checked.mistakes):
-                # Its tasks stay as they were imported; what other batches were given is kept.
+                # Its tasks stay as imported; the results of other batches are kept.
                 mistakes = wrong
                 refused += [one.id for one in batch]
                 continue
@@ -177,7 +177,7 @@ class _Batch:
     found: Analysis
     target: Target
     sections: Mapping[str, NewSection]
-    """All of the list, with what earlier batches were given."""
+    """All sections of the list, with the results of earlier batches."""
     batch: Sequence[NewSection]
     reason: str
 
@@ -187,7 +187,7 @@ class _Batch:
         )
 
     def read(self, answer: str) -> DraftReading:
-        """The answer's sections, laid over those of the list."""
+        """Parse the answer's sections and merge them with the imported tasks."""
         plan = read_plan(self.target.data, self.target.path)
         ours = {one.id: one for one in self.batch}
         taken = ids_in_use(self.project, self.target, plan) | self.sections.keys()
@@ -220,7 +220,7 @@ class _Batch:
         )
 
     def check(self, reading: DraftReading) -> DraftCheck:
-        """What `validate` says of the list with the answer that it does not say without."""
+        """Return the problems that `validate` finds only with the answer in the list."""
         before = "\n".join(one.text for one in self.sections.values())
         after = {**self.sections, **{one.id: one for one in reading.sections}}
         whole = "\n".join(one.text for one in after.values())
@@ -228,7 +228,7 @@ class _Batch:
 
 
 def _lay_over(own: NewSection, drafted: NewSection, known: Mapping[str, NewSection]) -> NewSection:
-    """A task of the list with what an answer may add to it."""
+    """Return an imported task merged with dependencies, outputs and tests from the draft."""
     needs = (*own.needs, *(one for one in drafted.needs if one in known and one != own.id))
     return replace(
         own,

@@ -1,4 +1,4 @@
-"""`runner draft`: a wish becomes sections of a plan, checked in rounds, and waits for a person.
+"""`runner draft`: turn a request into plan sections, check them in rounds, wait for a person.
 
 The program that drafts reads the commit in a sandbox that shows it read-only, and answers in
 words. What it may set is a closed list; nothing of it runs, and no file changes.
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from runner.run.review import Asker
 
 ROUNDS = 3
-"""Times that a program is asked: for a draft, and twice to mend it."""
+"""Calls of a program: one for a draft, two to repair it."""
 _LOGS = "draft"
 _ID = re.compile(rb"TASK-(\d{1,9})\b")
 
@@ -64,25 +64,25 @@ class DraftRequest:
 
     wish: Wish
     new_plan: str = ""
-    """A plan of its own, relative to the project; empty for the project's."""
+    """Path of a separate plan, relative to the project; empty: the project's plan."""
     prove: bool = False
-    """Whether each test contract has to fail on HEAD."""
+    """Whether each test contract must fail on HEAD."""
     trusted: bool = False
     reason: str = ""
-    """Why a person refused the draft before."""
+    """Why a person rejected the previous draft."""
 
 
 class DraftSubject(Protocol):
-    """What the rounds of a draft are about."""
+    """The subject of a draft's rounds."""
 
     def question(self) -> str:
-        """What is asked first."""
+        """Return the text of the first question."""
 
     def read(self, answer: str) -> DraftReading:
-        """What an answer holds, with what is wrong with it by itself."""
+        """Parse an answer and return its contents with its own mistakes."""
 
     def check(self, reading: DraftReading) -> DraftCheck:
-        """What is wrong with it in its plan."""
+        """Check the sections in their plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def draft(
 
 
 def propose(project: Project, event: DraftProposed) -> DraftProposed:
-    """Have a draft wait, under the next number where it has none yet."""
+    """Record a draft that waits for a person, with the next number if it has none yet."""
     IgnoreDocument(project.root).exclude()
     with Journal.open(project.journal_path) as journal:
         if not event.number:
@@ -149,7 +149,7 @@ def propose(project: Project, event: DraftProposed) -> DraftProposed:
 
 
 def ids_in_use(project: Project, target: Target, plan: Plan, *, but: int = 0) -> frozenset[str]:
-    """Ids that are no new task's: of the plan, the journal, and drafts beside number `but`."""
+    """Return the task IDs in use by the plan, the journal and drafts except number `but`."""
     state = project.state()
     drafts = (id_ for one in state.open_drafts if one.number != but for id_ in one.tasks)
     texts = target.data + Target.of(project).data  # a plan of its own shares the project's ids
@@ -169,7 +169,7 @@ def _plan_path(project: Project, named: str) -> str:
 
 
 def require_drafter(project: Project) -> Drafter:
-    """Who drafts. Raises RunnerError (exit 3) where nobody is there."""
+    """Return the drafter. Raises RunnerError (exit 3) if no agent or model can draft."""
     chosen = choose_drafter(project.settings)
     if isinstance(chosen, Finding):
         hint = (
@@ -190,13 +190,13 @@ def require_drafter_trust(
     trusted: bool,
     again: str = "runner draft --trust …",
 ) -> None:
-    """The question is about all that a yes allows: the plan's commands, and who drafts."""
+    """Ask for trust in everything that a yes allows: the plan's commands and the drafter."""
     extended = _with_drafter(project, plan)
     require_trust(project, extended, trusted=trusted, asker=asker, again=again)
 
 
 def carry_drafter_trust(source: Project, clone: Project, plan: Plan) -> None:
-    """Let a clone draft and build as far as the person lets `source`; exit 3 beyond that."""
+    """Let a clone draft and build as far as the person trusts `source`; exit 3 beyond that."""
     carry_trust(source, clone, _with_drafter(clone, plan))
 
 
@@ -209,7 +209,7 @@ def _with_drafter(project: Project, plan: Plan) -> Plan:
 
 @contextmanager
 def open_rounds(project: Project, drafter: Drafter, observer: Observer) -> Iterator[Rounds]:
-    """A scratch tree of the last commit, where somebody is asked."""
+    """Open a scratch tree of the last commit for the rounds of a drafter."""
     with Repository.open(project.root) as repository, open_slots(project, repository) as opened:
         site = opened.slots[0]
         head = repository.head().commit or ""
@@ -235,7 +235,7 @@ class Rounds:
     observer: Observer
 
     def go(self, subject: DraftSubject) -> tuple[DraftReading, DraftCheck, int, Usage]:
-        """The last answer, what is wrong with it, the times that it was asked, and the use."""
+        """Query the drafter until its answer is valid; return answer, check, rounds and usage."""
         question = subject.question()
         usages: list[Usage] = []
         reading, checked = DraftReading(), DraftCheck()
@@ -258,7 +258,7 @@ class Rounds:
         return reading, checked, number, together(usages)
 
     def ask(self, question: str) -> str:
-        """The answer to one question, as it was given. Raises RunnerError where there is none."""
+        """Return the answer to one question as text. Raises RunnerError if there is none."""
         answer = self.drafter.answer(self._brief(question, 1), self.context(1))
         _require_answer(answer)
         return answer.text
@@ -267,7 +267,7 @@ class Rounds:
         return Brief(_question_task(), number, (), (), "", text)
 
     def context(self, number: int, used: Usage | None = None) -> ImplementerContext:
-        """Where round `number` is asked: the commit, which it cannot change."""
+        """Return the read-only context of round `number` at this commit."""
         site, settings = self.site, self.project.settings
         run = (budget.of_run(settings), budget.Spent(usage=used or Usage()))
         task = _question_task()
@@ -313,7 +313,7 @@ class _WishSubject:
         return checked
 
     def _prove(self, reading: DraftReading) -> Iterator[Remark]:
-        """Each contract that passes on HEAD already: it would prove nothing. Trust comes first."""
+        """Yield a remark for each test that already passes on HEAD and so proves nothing."""
         tests = [(one.id, command) for one in reading.sections for _, command in one.proofs]
         if self._may_prove is None:
             self._may_prove = may_run(self.asked, [one for _, one in tests], self.asker)
@@ -330,7 +330,7 @@ class _WishSubject:
 
 
 def may_run(asked: DraftRequest, commands: Sequence[str], asker: Asker | None) -> bool:
-    """A person's word that commands of this draft run now. Raises RunnerError (exit 3) without."""
+    """Return True if a person trusts the draft's commands. Raises RunnerError (exit 3) if not."""
     shown = "\n".join(f"  {display(redact(one))}" for one in dict.fromkeys(commands))
     if asked.trusted:
         return True
@@ -359,7 +359,7 @@ def _question_task() -> Task:
 
 
 def next_number(taken: Collection[str]) -> int:
-    """The first number behind every id that is or was."""
+    """Return the next free task number."""
     numbers = (
         read_number(found[1]) for one in taken if (found := re.fullmatch(r"TASK-(\d+)", one))
     )
@@ -367,7 +367,7 @@ def next_number(taken: Collection[str]) -> int:
 
 
 def _again(question: str, reading: DraftReading, wrong: Sequence[Remark]) -> str:
-    # Each line begins with its number, so none can end the fence (CommonMark 0.31, 4.5).
+    # Each line starts with its number, so none can close the fence (CommonMark 0.31, 4.5).
     lines = "\n".join(f"{n}: {line}" for n, line in enumerate(reading.lines, start=1))
     remarks = "\n".join(
         f"- line {one.line}: {one.text}" + (f" ({one.hint})" if one.hint else "") for one in wrong
@@ -379,7 +379,7 @@ def _again(question: str, reading: DraftReading, wrong: Sequence[Remark]) -> str
 
 
 def estimate(project: Project, count: int) -> Iterator[str]:
-    """What tasks took here before, times as many."""
+    """Yield an estimate for this many tasks from the past tasks of the project."""
     done = [one for one in project.state().tasks.values() if one.status is Status.DONE]
     if not done:
         yield f"{plural(count, 'task')}; no estimate, since no task is DONE here yet"

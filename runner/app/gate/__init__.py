@@ -1,1 +1,1 @@
-"""What a pull request may break, proven on what it is when it is merged."""
+"""The pull-request gate: test what a pull request may break, on its merge result."""

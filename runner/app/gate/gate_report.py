@@ -1,4 +1,4 @@
-"""What a gate says: in words, as JSON, as a comment, as annotations, SARIF and JUnit.
+"""Report a gate's result as text, JSON, comment, annotations, SARIF and JUnit.
 
 Branches, paths, names of tests and what they print are a stranger's: nothing of them is markup, a
 mention, or obeyed by a terminal.
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from runner.impact.answer import Affected
 
 MARK = "<!-- runner gate -->"
-"""The first line of a comment, by which it is found again and edited in place."""
+"""First line of a comment, which identifies it for later edits."""
 _FAILED = re.compile(
     r"^(?P<test>\S.*?) (?:failed|error) at (?P<path>[^\s:]+):(?P<line>\d{1,9}): (?P<why>.*)$",
     re.MULTILINE,
 )
-"""How a check names a failing test (`gates/check_run.format_test`)."""
+"""How a check formats a failing test (`gates/check_run.format_test`)."""
 _MOST_ROWS = 50
 _LONGEST = 50_000
-"""Letters of a comment; GitHub takes 65,536."""
+"""Characters of a comment; GitHub's limit is 65,536."""
 _MOST_DETAIL = 2_000
 _MOST_FAILING = 20
 _REASONS = 3
 
 
 def format_headline(result: GateResult) -> str:
-    """What came of it: `2 tasks, 3 tests may change; TASK-003 breaks: tests/test_a.py::test_b`."""
+    """Return the result in one line, such as `2 tasks, 3 tests may change`, or the conflicts."""
     merge = result.request.merge
     if merge.conflicts:
         return f"merge conflict: {join_few(list(map(display, merge.conflicts)))}"
@@ -70,7 +70,7 @@ def _counts_files(result: GateResult) -> bool:
 
 
 def _rests(result: GateResult) -> set[str]:
-    """What scripts do besides running tests."""
+    """Return the actions of scripts other than running tests."""
     scripts = result.suite.scripts.values() if result.suite else ()
     return {one.rest for one in scripts if one.rest}
 
@@ -85,7 +85,7 @@ def _format_break(one: Reproven) -> str:
 
 
 def format_time(result: GateResult) -> str:
-    """`3.2 s; everything takes 41.0 s`; empty where nothing ran."""
+    """Return the duration: `3.2 s; everything takes 41.0 s`; empty if nothing ran."""
     if not result.ran:
         return ""
     took = f"{result.seconds:.1f} s"
@@ -97,7 +97,7 @@ def format_time(result: GateResult) -> str:
 
 
 def format_base(result: GateResult) -> str:
-    """Which commits were merged: an answer holds for these and no others."""
+    """Return which commits were merged; the result is valid only for these."""
     merge = result.request.merge
     name = display(result.request.base_name)
     return f"{short(merge.head)} merged into {name} at {short(merge.base)}"
@@ -107,7 +107,7 @@ def format_base(result: GateResult) -> str:
 
 
 def as_text(result: GateResult) -> str:
-    """Whom it may reach and why, what breaks, and in the last lines the answer."""
+    """Return the result as text: affected tasks and reasons, failures and a summary line."""
     lines: list[str] = []
     for one in result.selected[:_MOST_ROWS]:
         lines += _lines_of(one)
@@ -132,7 +132,7 @@ def _lines_of(one: Affected) -> Iterator[str]:
 
 
 def as_comment(result: GateResult) -> str:
-    """Markdown for a comment or a step's page; the mark comes first."""
+    """Return the result as Markdown for a comment or a step's page, with the mark first."""
     sign = "⚠️" if result.request.merge.conflicts else "❌" if result.breaks else "✅"
     lines = [MARK, f"### {sign} {escape_markdown(format_headline(result))}", ""]
     lines.append(f"{escape_markdown(format_base(result))}.")
@@ -182,7 +182,7 @@ def _break_lines(one: Reproven) -> Iterator[str]:
 
 
 def as_document(result: GateResult) -> str:
-    """`runner gate --json`."""
+    """Return the document of `runner gate --json`."""
     merge, suite = result.request.merge, result.suite
     return document(
         "gate",
@@ -220,7 +220,7 @@ def as_document(result: GateResult) -> str:
 
 
 def workflow_commands(result: GateResult) -> Iterator[str]:
-    """Annotations of GitHub Actions: what breaks at its place, then the answer."""
+    """Yield GitHub Actions annotations: each failure at its place, then the result."""
     for path in result.request.merge.conflicts:
         yield format_command("error", "both sides changed this file", "merge conflict", path, 0)
     for finding in _find_places(result):
@@ -231,7 +231,7 @@ def workflow_commands(result: GateResult) -> Iterator[str]:
 
 
 def _find_places(result: GateResult) -> Iterator[Finding]:
-    """What breaks, a finding a failing test; where no place is known, at what was changed."""
+    """Yield a finding for each failing test, placed at a changed file if its place is unknown."""
     changed = next((one.path for one in result.request.changes), "")
     for one in result.breaks:
         who = one.task if one.task != TESTS else one.contract
@@ -246,14 +246,14 @@ def _find_places(result: GateResult) -> Iterator[Finding]:
 
 
 def as_sarif(result: GateResult) -> str:
-    """What breaks; a conflict means that nothing could be looked at."""
+    """Return the failures as SARIF; a merge conflict is reported as a failed analysis."""
     found = map(of_finding, _find_places(result))
     conflicts = [f"merge conflict: {path}" for path in result.request.merge.conflicts]
     return sarif_document(found, failures=conflicts)
 
 
 def as_junit(result: GateResult) -> str:
-    """A case a test contract or command; the tests of one that breaks stand in its failure."""
+    """Return the result as JUnit XML with one case per test contract or command."""
     top = Element("testsuites", {"name": "runner gate"})
     count, failed = str(len(result.ran)), str(len(result.breaks))
     numbers = {"tests": count, "failures": failed, "errors": "0", "skipped": "0"}

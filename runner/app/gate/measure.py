@@ -1,4 +1,4 @@
-"""The gate: what a pull request may break is run on what it is when it is merged.
+"""Run the tests that a pull request may break on its merge result.
 
 What cannot be answered for by a part of the tests is answered for by all of them, with the reason.
 """
@@ -55,51 +55,51 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """What is asked of a gate."""
+    """The request to a gate."""
 
     base: str = ""
     head: str = "HEAD"
     tests: str = ""
-    """What runs all tests, where there is no plan or it is not to count; empty: as found."""
+    """Command for all tests, without a plan or to override it; empty: detect it."""
     map_file: Path | None = None
-    """Where the map of the tests lies; None: in the user's cache."""
+    """Path of the test map; None: in the user's cache."""
     moved_from: str = ""
-    """Where the base was before: run only where that way and the pull request meet in a test."""
+    """Previous base: tests run only if its changes and the pull request share a test."""
     everything: bool = False
-    """Run the whole suite whatever the change is."""
+    """Run the whole suite regardless of the change."""
 
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What a gate says."""
+    """The result of a gate."""
 
     request: MeasuredPullRequest
     suite: TestSuite | None = None
     selected: tuple[Affected, ...] = ()
     whole: str = ""
-    """Why everything was run; empty where a part was enough."""
+    """Why all tests were run; empty if a part was enough."""
     ran: tuple[Reproven, ...] = ()
     seconds: float = 0.0
-    """How long what ran took, by the clock."""
+    """Wall-clock seconds of the tests that ran."""
     whole_seconds: float | None = None
-    """How long everything takes, as far as that is known."""
+    """Seconds of the whole suite, if known."""
     skipped: str = ""
-    """Why nothing was to be run."""
+    """Why no tests had to run."""
     notes: tuple[str, ...] = ()
 
     @property
     def breaks(self) -> tuple[Reproven, ...]:
-        """What fails on the merge result."""
+        """Tests that fail on the merge result."""
         return tuple(one for one in self.ran if one.failed)
 
     @property
     def count(self) -> int:
-        """How many test contracts, contracts or files of tests were selected."""
+        """Number of selected test contracts, contracts or test files."""
         return sum(len(one.contracts) for one in self.selected)
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """Number of all test contracts and contracts."""
         return sum(len(task.test_contracts) + len(task.contracts) for task in self.tasks)
 
     @property
@@ -123,7 +123,7 @@ class GateMeasurement:
     repository: Repository
     request: GateRequest
     trust: Callable[[TestSuite], object]
-    """Raises RunnerError unless a person lets these commands run."""
+    """Raises RunnerError unless a person allows these commands."""
     say: Callable[[str], None]
     listen: Callable[[Reproven], object]
 
@@ -139,7 +139,7 @@ class GateMeasurement:
         if not found.changes:
             return GateResult(found, skipped="the base already has all of its changes")
         suite = load_suite(self.project, self.repository, found.merge.commit, asked.tests)
-        # Of the merge result: its commands may be other ones than those of the base.
+        # Trust the merge result's commands: they may differ from the base's.
         self.trust(suite)
         return self._answer(found, suite)
 
@@ -147,8 +147,8 @@ class GateMeasurement:
         merged, notes = found.merge.commit, [*suite.notes]
         if self.request.moved_from and not self.repository.resolve(self.request.moved_from):
             notes.append("the --moved-from commit is not in this clone: all selected tests run")
-        # In memory: a map from elsewhere counts for this one question, and is not mixed with what
-        # runs saw here.
+        # In memory: an external map serves this one question and must not mix with measurements of
+        # local runs.
         with ImpactStore(None) as store:
             knowledge, messages, seconds = self._learn(suite, found, store)
             notes += messages
@@ -179,7 +179,7 @@ class GateMeasurement:
     def _learn(
         self, suite: TestSuite, found: MeasuredPullRequest, store: ImpactStore
     ) -> tuple[Knowledge, list[str], float | None]:
-        """What is known of the merge result, what to say of that, and the time of everything."""
+        """Return knowledge of the merge result, notes on it, and the seconds of a full run."""
         project, repository, merge = self.project, self.repository, found.merge
         state = project.state()
         past = past_of({task.id: state.task(task.id) for task in suite.tasks}, suite.tasks)
@@ -205,7 +205,7 @@ class GateMeasurement:
         return replace(knowledge, observed=keep_in(store, kept)), [], kept.seconds
 
     def _find_collected(self, suite: TestSuite, found: MeasuredPullRequest) -> frozenset[str]:
-        """Files of tests that the tool finds by itself, with those that the change takes away."""
+        """Return the test files that frameworks collect, including ones that the change deletes."""
         if not any(one.is_deleted for one in found.changes):
             return frozenset(suite.frameworks)
         with suppress(RunnerError):  # there were no tests
@@ -221,7 +221,7 @@ class GateMeasurement:
         suite: TestSuite,
         selected: Sequence[Affected],
     ) -> str:
-        """Why nothing is to be run again, where the base moved; empty where it is."""
+        """Return why no test has to run again after the base moved; empty if some have to."""
         moved_from = self.request.moved_from
         if not moved_from:
             return ""
@@ -238,7 +238,7 @@ class GateMeasurement:
     def _select_all(
         self, suite: TestSuite, why: str, selected: Sequence[Affected]
     ) -> tuple[Affected, ...]:
-        """Everything there is; what was selected anyhow keeps its reasons."""
+        """Select all tasks with contracts, and keep the reasons of those selected before."""
         reasons = {one.task: one.reasons for one in selected}
         reason = (Why(Basis.SETTINGS, "", 0, why),)
         every = (
@@ -256,7 +256,7 @@ class GateMeasurement:
     def _run(
         self, suite: TestSuite, commit: str, selected: Sequence[Affected], *, whole: bool
     ) -> tuple[Reproven, ...]:
-        """What is selected, on a commit in scratch trees."""
+        """Run the selected tests of a commit in scratch trees."""
         if suite.plan:
             tasks = {task.id: task for task in suite.tasks}
             wanted = tuple((tasks[one.task], id_) for one in selected for id_ in one.contracts)
@@ -303,7 +303,7 @@ class GateMeasurement:
     def _compare_with_base(
         self, found: MeasuredPullRequest, suite: TestSuite, ran: Sequence[Reproven]
     ) -> Iterator[str]:
-        """What to say of tests that fail, and fail on the base by the same command as well."""
+        """Yield notes on failing tests that fail on the base with the same command as well."""
         base = found.merge.base
         there = frozenset(self.repository.list_tree(base))
         red = [one for one in ran if {*map(_file_of, one.failing)} & there]
@@ -353,7 +353,7 @@ class GateMeasurement:
         result = GateResult(
             found, suite, self._select_all(suite, why, ()), why, ran, took, whole_seconds=took
         )
-        # What stopped at a failure ran less than it would: such a map would name too few tests.
+        # A run that stopped at a failure ran too few tests for a complete map.
         if result.breaks:
             return result, 0
         self.say(f"passed in {took:.1f} s; now measuring the coverage of each test file alone")
@@ -367,12 +367,12 @@ class GateMeasurement:
 
 
 def _file_of(test: str) -> str:
-    """The file in a test's name, as pytest (`a.py::test`) and the tools of Node (`a.js > b`) do."""
+    """Return the file part of a pytest (`a.py::test`) or Node (`a.js > b`) test name."""
     return test.partition("::")[0].partition(" > ")[0]
 
 
 def _join(suite: TestSuite, selected: Sequence[Affected]) -> Iterator[TestContract]:
-    """A contract a framework, of all the files or packages of it that are selected."""
+    """Yield one test contract per framework with all of its selected files or packages."""
     chosen = [id_ for one in selected for id_ in one.contracts if one.task == TESTS]
     for framework in dict.fromkeys(suite.frameworks[id_] for id_ in chosen):
         names = tuple(sorted(id_ for id_ in chosen if suite.frameworks[id_] == framework))

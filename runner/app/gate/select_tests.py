@@ -1,4 +1,4 @@
-"""Select the tests that a gate or pull request needs, by the plan or, without one, by a map.
+"""Select the tests that a gate or pull request needs, by the plan or by an import map.
 
 The map keeps what the tests of a base were seen to run; a cache or an artifact carries its file. It
 counts if its commit is a first-parent ancestor of the base branch, and the pull request did not
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _PLAIN = frozenset({0o100644, 0o100755})
 _NAMED_BY = ("GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME")
-"""Variables in which GitHub Actions and GitLab CI say into which branch it is to be merged."""
+"""Variables in which GitHub Actions and GitLab CI name the target branch."""
 _USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 _OF_CI = re.compile(
     r"\A(?:\.github/(?:workflows|actions)/|\.gitlab-ci|\.gitlab/ci/|\.circleci/|\.buildkite/"
@@ -66,7 +66,7 @@ _PROSE = re.compile(
 def select(
     found: MeasuredPullRequest, knowledge: Knowledge, suite: TestSuite, settings: Settings
 ) -> tuple[tuple[Affected, ...], str]:
-    """Whom the change may affect, and why that has to be everything; empty where it has not.
+    """Return the tasks that a change may affect, and why everything must run; empty if it need not.
 
     What nobody can decide counts, but for files that only people read.
     """
@@ -83,7 +83,7 @@ def select(
 
 
 def _find_undecided(selected: Sequence[Affected], suite: TestSuite) -> str:
-    """What reached everything only since nobody can say whom it reaches."""
+    """Return the undecided reason that selected every task; empty if there is none."""
     if not suite.tasks or {task.id for task in suite.tasks} - {one.task for one in selected}:
         return ""
     whys = [next(_undecided(one.reasons), None) for one in selected]
@@ -97,7 +97,7 @@ def _undecided(reasons: Iterable[Why]) -> Iterator[Why]:
 def _find_edited(
     changes: Iterable[Changed], suite: TestSuite, settings: Settings
 ) -> Iterator[Affected]:
-    """Tasks of which the pull request changes what is asked, or how it is proven."""
+    """Yield the tasks whose section in the plan the pull request changes."""
     plan = next((one for one in changes if one.path == suite.plan), None)
     if plan is None:
         return
@@ -111,7 +111,7 @@ def _find_edited(
 
 
 def _unite(every: Iterable[Affected]) -> tuple[Affected, ...]:
-    """One entry a task, all its contracts and reasons together, in the order they came."""
+    """Merge entries of a task into one with all contracts and reasons, in input order."""
     found: dict[str, Affected] = {}
     for one in every:
         known = found.get(one.task)
@@ -119,8 +119,8 @@ def _unite(every: Iterable[Affected]) -> tuple[Affected, ...]:
             found[one.task] = one
             continue
         tests, more = dict(known.tests), dict(one.tests)
-        # A contract without tests beside it is meant whole: a list of the other answer's would
-        # narrow it.
+        # A contract without a list of tests means all of them: the other answer's list would narrow
+        # it.
         partial = {
             name: tuple(sorted({*tests.get(name, ()), *more.get(name, ())}))
             for name in {*tests, *more}
@@ -137,7 +137,7 @@ def _unite(every: Iterable[Affected]) -> tuple[Affected, ...]:
 
 
 def name_all(selected: Iterable[Affected]) -> frozenset[tuple[str, str]]:
-    """Task and contract of each."""
+    """Return the pairs of task and contract that are selected."""
     return frozenset((one.task, id_) for one in selected for id_ in one.contracts)
 
 
@@ -147,20 +147,20 @@ def name_all(selected: Iterable[Affected]) -> frozenset[tuple[str, str]]:
 FILE = "gate-map.json"
 _FORMAT = 1
 _LARGEST = 256 << 20
-"""Bytes of a map that is read."""
+"""Largest map that is read, in bytes."""
 _FIRST_PARENTS = 10_000
-"""Commits of the base's own line in which a map's commit is looked for."""
+"""First-parent commits of the base that are searched for a map's commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class TestMap:
-    """What every file of tests ran on one commit of the base."""
+    """The files that each test file ran on one commit of the base."""
 
     __test__ = False
 
     commit: str
     seconds: float
-    """How long all tests together took there."""
+    """Seconds of all tests together in that run."""
     files: Mapping[str, tuple[Observed, ...]] = field(default_factory=dict)
 
 
@@ -170,7 +170,7 @@ def make_map(
     ran: Iterable[Reproven],
     content: Callable[[str], bytes | None],
 ) -> TestMap:
-    """Of runs of one file of tests each: so what a fixture or another process ran is that file's.
+    """Build a map from separate runs of test files, so that each entry belongs to one file.
 
     A file whose tests did not pass stopped somewhere, so it is left out: imports answer for it.
     """
@@ -183,7 +183,7 @@ def make_map(
 
 
 def write_map(file: Path, made: TestMap) -> None:
-    """Keep it. Raises RunnerError where the file cannot be written."""
+    """Write the map. Raises RunnerError if the file cannot be written."""
     body = {
         "kind": "runner gate map",
         "v": _FORMAT,
@@ -207,7 +207,7 @@ def write_map(file: Path, made: TestMap) -> None:
 def load_map(
     file: Path, project: Project, repository: Repository, base: str, head: str
 ) -> tuple[TestMap | None, str]:
-    """The map, or none and why in words."""
+    """Load the test map; return None and the reason if it cannot be used."""
     if _comes_with(project, repository, file, head):
         return None, "the test map is part of the pull request: not used"
     try:
@@ -220,8 +220,8 @@ def load_map(
         )
     try:
         found = _read(data)
-    # A cache is filled by any job: `float` of a number with 400 digits overflows, and lists in
-    # lists end the reader.
+    # Any job can fill a cache: `float` of 400 digits overflows, and deeply nested lists break the
+    # parser.
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None, "the test map is damaged: tests selected by imports"
     if not _is_of_base(repository, found.commit, base):
@@ -250,7 +250,7 @@ def _is_of_base(repository: Repository, commit: str, base: str) -> bool:
 
 
 def _comes_with(project: Project, repository: Repository, file: Path, head: str) -> bool:
-    """Whether the pull request holds a file at the map's place."""
+    """Return whether the pull request contains the map file."""
     real = file.resolve()
     if not real.is_relative_to(project.root.resolve()):
         return False
@@ -259,7 +259,7 @@ def _comes_with(project: Project, repository: Repository, file: Path, head: str)
 
 
 def keep_in(store: ImpactStore, found: TestMap) -> Observations:
-    """What a question about a change looks up."""
+    """Save the map as observations in the store and return them."""
     observations = Observations(store)
     observations.keep(TESTS, _rows(found))
     return observations
@@ -272,17 +272,17 @@ def _rows(found: TestMap) -> Iterator[Observed]:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPullRequest:
-    """What is measured."""
+    """The pull request being measured."""
 
     base_name: str
-    """As it was named, or found: `origin/main`."""
+    """Name of the base as given, or as found: `origin/main`."""
     merge: MergeResult
     changes: tuple[Changed, ...] = ()
-    """What merging it does to the base; none for a conflict."""
+    """Changes that the merge makes to the base; empty for a conflict."""
     whole: str = ""
-    """Why a part of the tests cannot answer for it; empty where it may."""
+    """Why a part of the tests is not enough; empty if it is."""
     prose: frozenset[str] = frozenset()
-    """Changed files that people read; they count only where code names them."""
+    """Changed documentation files; they count only if code names them."""
 
 
 def open_pull_request(
@@ -315,9 +315,9 @@ def _is_document(path: str) -> bool:
 
 
 def find_base_name(repository: Repository, environ: Mapping[str, str]) -> str:
-    """Into which branch it is to be merged. Raises RunnerError where nothing says so."""
+    """Return the name of the target branch. Raises RunnerError if it cannot be determined."""
     branch = next((environ[name] for name in _NAMED_BY if environ.get(name)), "")
-    # The remote's first: a local branch of that name is as old as its last pull.
+    # Remote first: a local branch of that name is only as new as its last pull.
     names = (f"origin/{branch}", branch) if branch else _USUAL
     for name in names:
         if repository.resolve(name) is not None:
@@ -333,7 +333,7 @@ def find_base_name(repository: Repository, environ: Mapping[str, str]) -> str:
 
 
 def find_changes(repository: Repository, old: str, new: str) -> Iterator[Changed]:
-    """What differs between two commits, file by file, within the project."""
+    """Yield the files of the project that differ between two commits."""
     for one in repository.diff_trees(old, new):
         if not one.path.startswith("../"):
             before = repository.content(one.old_sha) if one.old_mode in _PLAIN else None
@@ -350,7 +350,7 @@ def _resolve(repository: Repository, name: str) -> str:
 
 
 def _explain_whole(differing: tuple[TreeChange, ...]) -> str:
-    """The first changed file of which nobody can say whom it reaches."""
+    """Return why all tests must run, by the first changed file with unknown effects, or ""."""
     for one in differing:
         path = display(one.path)
         if governs(one.path):

@@ -1,4 +1,4 @@
-"""The tests of a pull request's merge result: those of its plan, or those that lie in its files.
+"""The tests of a pull request's merge result: from its plan, or found in its files.
 
 Of a repository without a plan each file of tests stands for a test contract of one task, so that
 what is known of contracts (who imports what, what ran what) answers for it, too.
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
 
 TESTS = "TESTS"
-"""The task that a repository's own tests are of, where there is no plan."""
+"""Task of a repository's own tests if there is no plan."""
 _NO_SPEC = Spec("", "")
 _STANDING = frozenset({Status.DONE, Status.STALE})
 _HOLDS = re.compile(rb"\bdef test|\bclass \w*Test|TestCase|\bload_tests\b|\bparametrize\b")
@@ -52,12 +52,12 @@ _PYTEST = re.compile(r"(?:^|[\s/])(?:pytest|py\.test)(?=\s|$)")
 _PLAIN = {"pytest": "python -m pytest -q"}
 _SETTINGS = ("pyproject.toml", "pytest.ini", ".pytest.ini", "setup.cfg", "tox.ini")
 _EXAMPLES = re.compile(r"doctest|sybil|markdown|codeblocks|pytest_collect_file", re.IGNORECASE)
-"""Words of options and plug-ins that run examples in texts for people."""
+"""Options and plug-ins that run examples in documentation."""
 _CONFTEST = "conftest.py"
 _LONGEST = 100_000
-"""Letters of a command; Linux takes 128 KiB as one word (execve(2), MAX_ARG_STRLEN)."""
+"""Characters of a command; Linux limits one argument to 128 KiB (execve(2), MAX_ARG_STRLEN)."""
 _PLAIN_SCRIPT = regex(r"[\w ./:=@,*?{}'\"&+-]*", re.ASCII)
-"""Of a script that is read here: no pipe, no variable, no second line."""
+"""Supported script text: no pipe, no variable, no second line."""
 _SUFFIX = r"\.[cm]?js"
 _DEFAULT = {
     "node --test": regex(
@@ -66,9 +66,9 @@ _DEFAULT = {
     "mocha": regex(rf"\Atest/[^/]*{_SUFFIX}\Z"),
 }
 _TYPED = regex(r"(?:\A|/)(?:[^/]*[._-]test|test-[^/]*|test)\.[cm]?ts\Z|(?:\A|/)test/.*\.[cm]?ts\Z")
-"""What newer versions of Node run as well."""
+"""Test files that newer versions of Node also run."""
 _AROUND = regex(r"\w+=[^&]*|cross-env|c8|nyc")
-"""What may stand in front of the tool."""
+"""Words allowed before the tool."""
 _WITH_VALUE = frozenset(
     {"-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file"}
     | {"--test-reporter", "--test-reporter-destination", "-R", "--reporter", "-t", "--timeout"}
@@ -78,16 +78,16 @@ _REFUSED = regex(
     r"--(?:watch|spec|file|extension|ignore|exclude|config|package|opts|grep|fgrep|invert"
     r"|test-(?:name-pattern|skip-pattern|only|shard)|eval|print)(?:=.*)?|-[wgfiep]"
 )
-"""Options by which other files or tests run than the rules say."""
+"""Options that select other files or tests than the rules predict."""
 _READ = regex(r"[\w./@+*?-]+")
 _BRACES = regex(r"\{([\w.,]+)\}")
-"""What is read of a pattern of a shell."""
+"""Supported part of a shell pattern."""
 _MOST_ALIASES = 4
-"""How deep scripts call each other."""
+"""Maximum depth of scripts that call each other."""
 _MOST_NAMED = 200
-"""Words of a script that name files of tests."""
+"""Maximum number of words of a script that name test files."""
 
-# As npm does for a script (docs.npmjs.com, npm run): the project's own tools come first.
+# Like npm for a script (docs.npmjs.com, npm run): the project's own tools come first.
 _LOCAL = 'export PATH="$PWD/node_modules/.bin:$PATH"; '
 
 
@@ -99,24 +99,24 @@ class TestSuite:
 
     tasks: tuple[Task, ...]
     plan: str = ""
-    """The plan's path; empty where the tests are those of the files."""
+    """Path of the plan; empty for tests found in the files."""
     frameworks: Mapping[str, TestFramework] = field(default_factory=dict)
-    """Of tests without a plan: by contract, what runs it."""
+    """Framework by contract, for tests without a plan."""
     scripts: Mapping[str, ScriptTests] = field(default_factory=dict)
-    """By name of a framework, the script of which files of tests run alone."""
+    """By framework name, the script whose test files can run alone."""
     notes: tuple[str, ...] = ()
 
     def ids_of(self, task: Task, settings: Settings) -> tuple[str, ...]:
-        """The test contracts and contracts of a task."""
+        """Return the check IDs of a task's test contracts and contracts."""
         families = (contract_tests, contract_checks)
         return tuple(one.id for family in families for one in family.checks(task, settings))
 
     def as_plan(self) -> Plan:
-        """What a person is asked to trust."""
+        """Plan of the tasks for the question of trust."""
         return Plan(self.plan, "", self.command_tasks() or self.tasks, (), (), StatusSpans())
 
     def single_tasks(self) -> tuple[Task, ...]:
-        """Without a plan: a task whose contracts run one file or package of tests each."""
+        """Return, without a plan, one task whose contracts each run one test file or package."""
         (task,) = self.tasks
         made = (
             make_contract(id_, self.join(one, (id_,)))
@@ -126,7 +126,7 @@ class TestSuite:
         return (replace(task, test_contracts=tuple(made)),)
 
     def join(self, framework: TestFramework, names: tuple[str, ...]) -> str:
-        """The command that runs these of a framework's contracts."""
+        """Return the command that runs these contracts of a framework."""
         if names == (framework.name,):
             return framework.command
         script = self.scripts.get(framework.name)
@@ -134,7 +134,7 @@ class TestSuite:
         return command if len(command) <= _LONGEST else framework.command
 
     def command_tasks(self) -> tuple[Task, ...]:
-        """Without a plan: a task whose contracts are the commands that run everything."""
+        """Return, without a plan, one task whose contracts are the commands that run all tests."""
         if not self.frameworks:
             return ()
         kinds = {one.name: one for one in self.frameworks.values()}
@@ -143,12 +143,12 @@ class TestSuite:
 
 
 def make_contract(id_: str, command: str) -> TestContract:
-    """A test contract of the repository's own tests."""
+    """Create a test contract for the repository's own tests."""
     return TestContract(id_, Level.UNIT, command)
 
 
 def load_suite(project: Project, repository: Repository, commit: str, tests: str) -> TestSuite:
-    """The plan's tests in this commit; without a plan, or with a command `tests`, the files'.
+    """Load the test suite of a commit: the plan's tests, or the repository's own tests.
 
     Raises RunnerError for a plan that is wrong, and where there is nothing to run.
     """
@@ -197,7 +197,7 @@ def _find_tests(project: Project, repository: Repository, commit: str, tests: st
 
 
 def _split_script(framework: TestFramework, script: ScriptTests) -> Iterator[TestContract]:
-    """A contract a file, and one for what else the script does, which may see anything."""
+    """Yield one contract per test file of a script, and one for its remaining commands."""
     for one in script.files:
         yield make_contract(one, f"{script.tool} {shlex.quote(one)}")
     if script.rest:
@@ -207,7 +207,7 @@ def _split_script(framework: TestFramework, script: ScriptTests) -> Iterator[Tes
 def _split(
     framework: TestFramework, paths: tuple[str, ...], read: Callable[[str], bytes | None]
 ) -> Iterator[TestContract]:
-    """A contract a file or package where the tool runs such alone; else one for everything."""
+    """Yield one contract per file or package if the tool can run it alone, else one for all."""
     found: tuple[str, ...] = ()
     if framework.name == "pytest":
         found = tuple(_find_python(paths, read))
@@ -215,7 +215,7 @@ def _split(
         files = _find_files("go", paths)
         found = tuple(sorted({f"./{path.rpartition('/')[0]}".rstrip("/") for path in files}))
     for one in found:
-        # As the tool is called plainly: what else a person's command does says nothing of the file.
+        # Use the plain tool: other parts of a custom command say nothing about the file.
         plain = replace(framework, command=_PLAIN.get(framework.name, framework.command))
         yield make_contract(one, join_command(plain, (one,)))
     if not found:
@@ -223,7 +223,7 @@ def _split(
 
 
 def join_command(framework: TestFramework, names: tuple[str, ...]) -> str:
-    """The command that runs these files, packages or tests alone.
+    """Return the command that runs only these files, packages or tests, safely quoted.
 
     `names` are data: what a shell would read in one stays text.
     """
@@ -237,13 +237,13 @@ def _find_files(name: str, paths: tuple[str, ...]) -> list[str]:
 
 
 def _find_python(paths: tuple[str, ...], read: Callable[[str], bytes | None]) -> Iterator[str]:
-    """Files that pytest collects by its usual names; none where settings name others."""
+    """Yield the files that pytest collects by default; none if settings change that."""
     options = _pytest_options(read)
     if options is None or any(key in options for key in ("python_files", "norecursedirs")):
         return
     configured = options.get("testpaths", [])
     words = configured.split() if isinstance(configured, str) else configured
-    # What pytest makes of another type is not known here; it may collect anything.
+    # pytest's handling of other types is unknown here; it may collect anything.
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return
     below = [word.strip("./") for word in words]
@@ -259,7 +259,7 @@ def _find_python(paths: tuple[str, ...], read: Callable[[str], bytes | None]) ->
 
 
 def may_run_prose(repository: Repository, tests: str, commit: str) -> bool:
-    """Whether tests may run examples that stand in files for people, as doctest does.
+    """Return whether tests may run examples in documentation files, as doctest does.
 
     By a command of a person (`tests`) any settings may count; else pytest's own and `conftest.py`.
     """
@@ -274,10 +274,10 @@ def may_run_prose(repository: Repository, tests: str, commit: str) -> bool:
 
 
 def _pytest_options(read: Callable[[str], bytes | None]) -> Mapping[str, object] | None:
-    """Pytest's settings (docs.pytest.org, "Configuration"), of any type; None: they are damaged."""
+    """Return pytest's settings (docs.pytest.org, "Configuration"); None if they are invalid."""
     try:
-        # Of these the first that is there counts, even an empty one; of those below only one with
-        # a table of its own (docs.pytest.org, "Configuration").
+        # The first of these that exists counts, even if empty; of those below only one with its own
+        # table (docs.pytest.org, "Configuration").
         for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest")):
             if (data := read(name)) is not None:
                 return _read_ini(data, section)
@@ -307,20 +307,20 @@ class ScriptTests:
     """A script whose files of tests can be run alone."""
 
     tool: str
-    """The command that takes files at its end."""
+    """Command that takes files as last arguments."""
     files: tuple[str, ...]
-    """Every file of tests that the script runs."""
+    """All test files that the script runs."""
     before: str = ""
     after: str = ""
-    """What else the script does, before and after."""
+    """The script's other commands, before and after."""
 
     @property
     def rest(self) -> str:
-        """What else it does, as it stands there; empty for nothing."""
+        """Other parts of the script, as written; empty if there are none."""
         return " && ".join(filter(None, (self.before, self.after)))
 
     def join(self, names: Sequence[str]) -> str:
-        """The command that runs these; `rest` may be among them."""
+        """Return the command that runs these files; `rest` may be among them."""
         files = [one for one in names if one != self.rest]
         words = f"{self.tool} {' '.join(map(shlex.quote, files))}" if files else ""
         after = self.after if self.rest in names else ""
@@ -330,7 +330,7 @@ class ScriptTests:
 def read_script(
     name: str, paths: Sequence[str], read: Callable[[str], bytes | None]
 ) -> ScriptTests | None:
-    """The tests of `npm test` with a tool, or of `node --test` where there is no script.
+    """Parse the tests of `npm test`, or of `node --test` without a script; None if unknown.
 
     None where they are not known to run alone. `name` is `node --test` or `mocha`.
     """
@@ -367,7 +367,7 @@ def _load(data: bytes | None) -> dict[str, object] | None:
 
 
 def _has_settings(name: str, package: dict[str, object], paths: Sequence[str]) -> bool:
-    """Whether a tool's own settings may name other files."""
+    """Return whether a tool's own settings may select other files."""
     files = [path for path in paths if "/" not in path and path.startswith(".mocharc")]
     return name == "mocha" and bool("mocha" in package or files or "test/mocha.opts" in paths)
 
@@ -375,7 +375,7 @@ def _has_settings(name: str, package: dict[str, object], paths: Sequence[str]) -
 def _unfold(
     text: str, scripts: dict[str, str], name: str, known: set[str], depth: int = 0
 ) -> list[str] | None:
-    """The commands of a script; one that only calls another script stands for that one's.
+    """Return a script's commands with called scripts expanded; None if that is not supported.
 
     None for what is not read here, as a script with tests that is called twice.
     """
@@ -383,7 +383,7 @@ def _unfold(
     for part in (one.strip() for one in text.split("&&")):
         called = re.fullmatch(r"npm (?:run|run-script) (?:--silent |-s )?([\w:.-]+)", part)
         inner = scripts.get(called[1], "") if called else ""
-        # npm also runs what is called pre and post it, which would be lost here.
+        # npm also runs the script's pre and post hooks, which would be lost here.
         hooked = called is not None and {f"pre{called[1]}", f"post{called[1]}"} & scripts.keys()
         if not (inner and _mentions(inner, name)):
             found.append(part)
@@ -395,7 +395,7 @@ def _unfold(
         if more is None:
             return None
         found += more
-    # One sign alone lets a command run behind the others: then nobody knows what ends when.
+    # A single & runs a command in the background: then no order of ends is known.
     return None if "&" in "".join(found) or not all(found) else found
 
 
@@ -404,7 +404,7 @@ def _mentions(text: str, name: str) -> bool:
 
 
 def _tool_at(part: str, name: str) -> int | None:
-    """Behind which word of a command the tool's own words begin."""
+    """Return the index after the tool's name in a command; None if it is not understood."""
     try:
         words = shlex.split(part)
     except ValueError:
@@ -419,7 +419,7 @@ def _tool_at(part: str, name: str) -> int | None:
 def _find_script_files(
     part: str, name: str, paths: Sequence[str]
 ) -> tuple[str, tuple[str, ...]] | None:
-    """The command without what it names, and the files of tests that it runs."""
+    """Return a command without its file arguments, and the test files; None if unsupported."""
     words = shlex.split(part)
     start = _tool_at(part, name) or 0
     kept, named = words[:start], []
@@ -440,7 +440,7 @@ def _find_script_files(
     if None in patterns or (not named and name == "node --test" and _runs_types(paths)):
         return None
     every = [one for one in patterns if one is not None] or [_DEFAULT[name].search]
-    # Neither Node's runner nor mocha looks into it by itself.
+    # Neither Node's runner nor mocha searches node_modules by default.
     own = [path for path in paths if "node_modules" not in path.split("/")]
     files = tuple(path for path in own if any(names(path) for names in every))
     return (shlex.join(kept), files) if files else None
@@ -453,7 +453,7 @@ def _runs_types(paths: Sequence[str]) -> bool:
 def _patterns(
     named: Sequence[str], name: str, below: str, paths: Sequence[str]
 ) -> Iterator[Callable[[str], object] | None]:
-    """What each word names, a folder with what lies `below` it; None for what is not read here."""
+    """Yield a matcher for each word; a folder matches the tests `below` it; None if unsupported."""
     for word in named:
         path = word.removeprefix("./").rstrip("/")
         if path in paths:
@@ -466,7 +466,7 @@ def _patterns(
 
 
 def _glob(text: str) -> Callable[[str], object] | None:
-    """What a pattern of a shell names, `**` and `{a,b}` in it; None for what is not read here."""
+    """Return a matcher for a shell pattern with `**` and `{a,b}`; None if it is not supported."""
     globs = [f"/{text}"]
     while (braces := _BRACES.search(globs[0])) and len(globs) < _MOST_NAMED:
         words = braces[1].split(",")

@@ -1,1 +1,1 @@
-"""How tasks stand and why, what happened, what this machine and the settings offer."""
+"""Use cases that read: status, causes, events, statistics, doctor, validation."""

@@ -1,4 +1,4 @@
-"""Why a task stands as it does: causes, each with the causes behind it, down to the roots."""
+"""Explain why a task has its status: a tree of causes down to the roots."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 _FINDINGS = 5
 _DEEPEST = 12
-"""Links of a chain that are shown; below, only what lies at the end of it."""
+"""Links of a chain that are shown; beyond that only its last one."""
 _CHANGED = {"what": "what to build", "proof": "how to prove it"}
-"""The digests of a task, in a person's words."""
+"""Readable names of a task's digests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Cause:
     text: str
     behind: tuple[Cause, ...] = ()
     details: tuple[str, ...] = ()
-    """Lines that say more: findings, proofs."""
+    """Additional lines: findings, proofs."""
     next: str = ""
-    """What a person could do about it."""
+    """What a person could do next."""
 
     @property
     def roots(self) -> Iterator[Cause]:
@@ -60,7 +60,7 @@ class _Asked:
     tasks: Mapping[str, OutlineTask]
     path: tuple[str, ...] = ()
     explained: set[str] = field(default_factory=set)
-    """Every task of which the causes were shown already."""
+    """Tasks whose causes were already shown."""
 
     @property
     def task(self) -> OutlineTask:
@@ -68,12 +68,12 @@ class _Asked:
         return self.tasks[self.id]
 
     def deeper(self, id_: str) -> _Asked:
-        """The question about what this one waits for."""
+        """Return the question for a dependency of this task."""
         return _Asked(id_, self.tasks, (*self.path, self.id), self.explained)
 
 
 def _unread(_id: str) -> None:
-    """Of a plan that nobody parsed."""
+    """Return no task; used for a plan that is not parsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Inquiry:
     in_vain: Callable[[str], str] = lambda _id: ""
 
     def about(self, id_: str) -> Cause:
-        """The whole chain for a task of the plan."""
+        """Return the full chain of causes for a task."""
         return self._cause(_Asked(id_, {task.id: task for task in self.view.tasks}))
 
     def _cause(self, asked: _Asked) -> Cause:
@@ -129,13 +129,13 @@ class Inquiry:
             return Cause(id_, "is not in the plan", next="runner validate")
         if id_ == asked.id or id_ in asked.path:
             return Cause(id_, "waits for itself: dependency cycle", next="runner validate")
-        # Once each: in a plan of many layers the ways down to one task are without number.
+        # Explain each once: a plan with many layers has too many paths to one task.
         if id_ in asked.explained:
             return Cause(id_, "(see above)")
         return self._cause(asked.deeper(id_))
 
     def _ends(self, asked: _Asked) -> tuple[tuple[str, ...], int]:
-        """What a long chain ends in, and how many tasks that wait themselves lie between."""
+        """Return the last tasks of a dependency chain and the number of waiting tasks between."""
         seen = {asked.id}
         front = [asked.id]
         ends: list[str] = []
@@ -244,7 +244,7 @@ class Inquiry:
         return Cause(task.id, text, behind, details=tuple(details))
 
     def _waits_through(self, known: TaskState) -> bool:
-        """Whether it is STALE through another task alone, which is not DONE again yet."""
+        """Return whether a task is STALE only because of another task that is not DONE."""
         via = self.view.states.get(known.via)
         return via is not None and via.status is not Status.DONE
 
@@ -255,7 +255,7 @@ class Inquiry:
         return f" since {moment(time)}" if time else ""
 
     def _read(self, task: OutlineTask) -> str:
-        """That the journal does not know this yet."""
+        """Return a note if the journal does not have the task's state yet; else empty."""
         event = self.view.read_now.get(task.id)
         if event is None:
             return ""
@@ -271,7 +271,7 @@ def _note(view: View, task: OutlineTask) -> str:
 
 
 def format_cause(cause: Cause, depth: int = 0) -> Iterator[str]:
-    """The chain as lines, each cause below what it causes and two columns further in."""
+    """Yield the chain as lines, each cause indented two columns below its effect."""
     before = "  " * depth
     yield f"{before}{display(cause.task)} {cause.text}"
     yield from (f"{before}    {line}" for line in cause.details)
@@ -280,7 +280,7 @@ def format_cause(cause: Cause, depth: int = 0) -> Iterator[str]:
 
 
 def explain_cause(cause: Cause) -> Iterator[str]:
-    """What a person reads of it: the causes, then each thing to do once, with whom it helps."""
+    """Yield the causes for a person, then each action once with the tasks that it helps."""
     yield from format_cause(cause)
     by_advice: dict[str, list[str]] = {}
     for root in cause.roots:

@@ -1,4 +1,4 @@
-"""One thing that `runner doctor` looked at, and how it is."""
+"""One result of `runner doctor`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 class State(StrEnum):
-    """How a thing is."""
+    """The state of one diagnostic."""
 
     OK = "ok"
     NOTE = "note"
-    """Good to know; nothing stops for it."""
+    """Information that stops nothing."""
     WRONG = "wrong"
-    """It is there, and has to be corrected first."""
+    """Present but must be corrected first."""
     MISSING = "missing"
-    """Something will stop for it."""
+    """Missing, and will stop a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,6 @@ class Diagnostic:
 
 
 def make_missing_sign(name: str, error: RunnerError) -> Diagnostic:
-    """What could not even be looked at."""
+    """Create the diagnostic of something that could not be examined."""
     where = f" ({error.where})" if error.where else ""
     return Diagnostic(name, State.MISSING, error.message + where, error.hint)

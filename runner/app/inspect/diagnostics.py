@@ -1,4 +1,4 @@
-"""What `runner doctor` looks at: the machine, the repository, the plan, the runner's own files."""
+"""The checks of `runner doctor`: machine, repository, plan and the runner's own files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _KILO = 1024
 def examine(
     start: Path, environ: Mapping[str, str], task_graph: str | None, *, remote: bool = False
 ) -> Iterator[Diagnostic]:
-    """Everything, the machine first; what cannot be looked at is a sign itself.
+    """Yield all diagnostics, the machine's first; a failed check is a diagnostic, too.
 
     With `remote` the one that is published to is asked, too: refs are made there for a moment.
     """
@@ -108,7 +108,7 @@ def _sandbox(project: Project) -> Iterator[Diagnostic]:
 
 
 def _executor(project: Project) -> Iterator[Diagnostic]:
-    """Where attempts run, where that is not in threads of the run itself."""
+    """Yield a diagnostic of the executor, unless attempts run in threads of the run itself."""
     if project.settings.cluster.executor == "threads":
         return
     try:
@@ -121,7 +121,7 @@ def _executor(project: Project) -> Iterator[Diagnostic]:
 
 
 def _reviewer(project: Project, environ: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """The program that reviews where review is `auto`; what a shell makes of it is not tried."""
+    """Yield a diagnostic on the review command's program, without running it."""
     line = project.settings.review.command
     try:
         words = shlex.split(line)
@@ -142,7 +142,7 @@ def _reviewer(project: Project, environ: Mapping[str, str]) -> Iterator[Diagnost
 
 
 def _limits() -> Diagnostic:
-    """Which bounds hold for a command's processes together, and which for each alone."""
+    """Return which limits apply to all processes of a command together, and which to each alone."""
     held = our_grounds().held
     together = {"pids": "processes", "memory": "memory"}
     words = [word for name, word in together.items() if name in held]
@@ -194,7 +194,7 @@ def _repository(project: Project) -> Iterator[Diagnostic]:
 
 
 def _own_documents(project: Project) -> frozenset[str]:
-    """Files the runner writes into: that they have changes says nothing."""
+    """Return the files that the runner itself writes; their changes are ignored."""
     named = project.settings.build.task_graph
     return frozenset(
         (*PLANS, named, OWNERSHIP_MAP, PATTERNS, CHECKPOINT, DECISIONS, CHANGES, IGNORE)
@@ -211,7 +211,7 @@ def _stack(project: Project) -> Iterator[Diagnostic]:
 
 
 def _default_gates(project: Project) -> Iterator[Diagnostic]:
-    """The gates that hold because the repository declares them and nobody configured any."""
+    """Yield the default gates, which the repository declares and no setting replaces."""
     settings = project.settings
     every = (("", settings.gates), *settings.gates_by_type)
     for kind, gates in every:
@@ -241,7 +241,7 @@ def _own_files(project: Project) -> Iterator[Diagnostic]:
 
 
 def _journal(project: Project) -> Diagnostic:
-    """The journal read whole, each record's checksum too."""
+    """Read the whole journal with all checksums and return the diagnostic."""
     path = project.journal_path
     if not path.exists():
         return Diagnostic("journal", State.OK, "none yet")

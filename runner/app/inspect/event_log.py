@@ -1,4 +1,4 @@
-"""What happened, from the journal: all of it at once or as it comes, an event in a few words."""
+"""Read events from the journal, all at once or as they happen, as short lines."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def read_log(
     first: int | None = None,
     last: int | None = None,
 ) -> Iterator[Record]:
-    """The records newer than number `after`, of one task perhaps; the oldest or newest so many.
+    """Yield records after number `after`, the `first` or `last` ones, or of one `task`.
 
     Raises RunnerError where the journal is damaged.
     """
@@ -79,7 +79,7 @@ def follow_log(
     first: int | None = None,
     last: int | None = None,
 ) -> Iterator[Record]:
-    """What is there and what comes: it waits for the next event, and ends after `first` records.
+    """Yield existing records (the newest `last`), then new ones, up to `first` records.
 
     Of what is there now, `last` takes the newest so many.
     """
@@ -105,7 +105,7 @@ def _follow(project: Project, id_: str) -> Iterator[Record]:
 
 
 def _find_task(project: Project, typed: str) -> str:
-    """The id that a person means: of the plan, or of a task that only the journal knows."""
+    """Return the ID of a task in the plan or only in the journal."""
     known = dict.fromkeys(project.state().tasks)
     known.update(dict.fromkeys(task.id for task in project.outline().tasks))
     return selection.find_id(typed, known)
@@ -115,7 +115,7 @@ def _find_task(project: Project, typed: str) -> str:
 
 
 def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915  one line an event, flat
-    """What the event says, on one line; empty where its type says it all."""
+    """Return a one-line description of the event; empty if its type is enough."""
     match record.event:
         case events.RunStarted(head=head, branch=branch, pid=pid):
             return f"on {display(branch)} at {short(head) or 'no commit'}, process {pid}"
@@ -229,7 +229,7 @@ def _both(text: str, note: str) -> str:
 
 
 def _tell_operation(event: Operation) -> str:
-    """What was kept of a run, or is no more."""
+    """Describe an event about kept or removed parts of a run."""
     if isinstance(event, ArtifactStored):
         return f"{display(event.path)}, {plural(event.bytes, 'byte')}"
     if isinstance(event, SecretLeased):
@@ -246,11 +246,11 @@ _MOST_BYTES = 256 << 10
 
 
 def read_latest(project: Project, number: int) -> tuple[Record, ...]:
-    """At most so many records, the newest last; a line that is not whole is left out."""
+    """Return up to `number` records, newest last; incomplete or invalid lines are left out."""
     try:
         with project.journal_path.open("rb") as file:
             size = file.seek(0, 2)
-            # From the end: the page asks again and again, of a journal that may be large.
+            # From the end: the page polls, and the journal may be large.
             start = max(0, size - _MOST_BYTES)
             file.seek(start)
             lines = file.read(_MOST_BYTES).splitlines()
@@ -277,12 +277,12 @@ class SecretUse:
     name: str
     task: str
     attempt: int
-    """0 where no attempt was under way, as in a proof by hand."""
+    """Attempt number; 0 outside of an attempt, as in a manual proof."""
     source: str
     since: str
-    """RFC 3339 in UTC, as `until`."""
+    """Start time, RFC 3339 in UTC, like `until`."""
     until: str
-    """When it was given back; where the runner was killed before, when its time was over."""
+    """Time of its return; if the runner was killed before, its expiry."""
     returned: bool
 
     @property
@@ -293,7 +293,7 @@ class SecretUse:
 
 
 def list_secret_uses(project: Project) -> tuple[SecretUse, ...]:
-    """Every lease, the oldest first. Raises RunnerError where the journal is damaged."""
+    """Return every use of a secret, oldest first. Raises RunnerError if damaged."""
     uses: list[SecretUse] = []
     open_ones: dict[tuple[str, int, str], int] = {}
     for record in select_records(project.journal_path, project.cache, types=_WANTED):

@@ -1,4 +1,4 @@
-"""Who builds the branch that is checked out, on any machine: shown, and taken from them.
+"""Show who builds the current branch on any machine, and take the lease from them.
 
 What a remote lets a lease do, tried with refs of our own that are gone at once.
 """
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LeaseView:
-    """How the lease of the branch that is checked out stands."""
+    """The state of the checked-out branch's lease."""
 
     remote: str
     branch: str
     standing: LeaseState
     seconds: float
-    """The ttl that holds here."""
+    """The lease's ttl."""
     first: str = ""
-    """What to do before the next run here can begin."""
+    """What to do before the next run here can start."""
 
 
 def look_at_lease(project: Project) -> LeaseView:
@@ -54,7 +54,7 @@ def look_at_lease(project: Project) -> LeaseView:
 
 
 def take_lease(project: Project, reason: str, *, meant: bool = False) -> LeaseView:
-    """Take it for the next run here, on a person's word; how it stood before.
+    """Take the lease for the next run on a person's request, and return its previous state.
 
     Raises RunnerError: no person is here, a run is going on in this folder, the remote is away.
     """
@@ -86,7 +86,7 @@ def _open(project: Project, repository: Repository) -> BranchLease:
 
 
 def examine_remote(project: Project) -> Iterator[Diagnostic]:
-    """What `doctor --remote` finds: whether it answers, takes atomic pushes, and where a lease."""
+    """Yield the diagnostics of `doctor --remote`: reachability, atomic pushes and the lease."""
     name = project.settings.git.publish or "origin"
     what = f"remote {display(name)}"
     try:
@@ -129,9 +129,9 @@ def _try_branch(what: str, branch: str, refusal: str | None) -> Diagnostic:
 
 
 def _try_leases(what: str, remote: Remote) -> Diagnostic:
-    """Two refs made in one push, and taken away in one."""
+    """Check that the remote accepts two refs in one push, and remove them again."""
     refusal = ""
-    # A forge may take no refs beside branches and tags: the second name is a branch's.
+    # A forge may reject refs other than branches and tags: the second name is a branch.
     for ref in refs_of(f"probe-{effects.new_id()}"):
         value = remote.write_commit(write_lease(LeaseHolder(doing="doctor --remote")))
         refs = (ref, f"{ref}-2")
@@ -150,7 +150,7 @@ def _try_leases(what: str, remote: Remote) -> Diagnostic:
 
 
 def lease_document(seen: LeaseView, *, taken: bool) -> str:
-    """How it stands, or stood before it was taken."""
+    """Return the state of the lease, or its state before the takeover, as a JSON document."""
     there = seen.standing
     lease = there.lease._asdict()
     lease.pop("token")
@@ -169,7 +169,7 @@ def lease_document(seen: LeaseView, *, taken: bool) -> str:
 
 
 def lease_text(seen: LeaseView) -> str:
-    """Who holds the branch, in words."""
+    """Return the holder of the branch as text."""
     there, branch = seen.standing, display(seen.branch)
     if there.value is None:
         return f"no run is building {branch} of {display(seen.remote)}"
@@ -185,7 +185,7 @@ def lease_text(seen: LeaseView) -> str:
 
 
 def takeover_text(seen: LeaseView) -> str:
-    """What was taken, and from whom."""
+    """Describe which lease was taken, and from whom."""
     there, branch = seen.standing, display(seen.branch)
     whose = f"taken from {there.lease.who}" if there.value is not None else "taken; it was free"
     again = f"without a run it expires after {seen.seconds:g} s"

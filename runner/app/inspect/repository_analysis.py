@@ -1,4 +1,4 @@
-"""A repository as one document: stack, builds, tests, gates, packages, owners, imports, hot files.
+"""Analyse a repository: stack, builds, tests, gates, packages, owners, imports, hot files.
 
 Read from a commit, never from unsaved files, and nothing of it is run: the same commit gives the
 same bytes. Whatever came with the clone is material: it is read within bounds, and redacted.
@@ -49,9 +49,9 @@ _MOST_FILES = 6_000
 """Source files whose imports are read."""
 _MOST_EDGES = 20_000
 _MOST_ROWS = 500
-"""Of every other list."""
+"""Rows of every other list."""
 _MOST_COMMITS = 500
-"""Commits that are asked which files they touch."""
+"""Commits whose changed files are read."""
 _HOT = 20
 _NAME = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 
@@ -130,22 +130,22 @@ class Analysis:
     sources: tuple[SourceFile, ...] = ()
     hot_files: tuple[HotFile, ...] = ()
     cut: tuple[str, ...] = ()
-    """What was too much to be listed in full, in words."""
+    """Lists that were too long to show in full, as text."""
     notes: tuple[str, ...] = ()
 
     @property
     def edges(self) -> int:
-        """How many imports lead from one file of the commit to another."""
+        """Number of imports from one file of the commit to another."""
         return sum(len(one.imports) for one in self.sources)
 
     @property
     def test_command(self) -> str:
-        """What runs all tests, by the first framework; empty where none was found."""
+        """Command that runs all tests with the first framework; empty if none was found."""
         return self.test_frameworks[0].command if self.test_frameworks else ""
 
 
 def analyse(project: Project) -> Analysis:
-    """The commit that is checked out, read anew. Raises RunnerError without a repository."""
+    """Analyse the checked-out commit. Raises RunnerError without a repository."""
     with Repository.open(project.root) as repository:
         commit = repository.head().commit or ""
         tree = Tree.of(repository, commit, project.settings)
@@ -154,7 +154,7 @@ def analyse(project: Project) -> Analysis:
 
 
 def analysis_document(project: Project) -> str:
-    """The analysis as a JSON document; from the user's cache where this commit was read before."""
+    """Return the analysis as a JSON document, from the cache if this commit is in it."""
     with Repository.open(project.root) as repository:
         commit = repository.head().commit or ""
     settings = project.settings
@@ -175,7 +175,7 @@ def analysis_document(project: Project) -> str:
 
 
 def as_document(found: Analysis) -> str:
-    """The analysis as `runner doctor --repository --json` prints it."""
+    """Return the analysis as a JSON document, as `runner doctor --repository --json` prints."""
     names = [name for name in Analysis.__dataclass_fields__ if name != "notes"]
     content = {name: getattr(found, name) for name in names}
     return document("analysis", format=FORMAT, **content, notes=found.notes)
@@ -341,7 +341,7 @@ class _Reading:
             yield SourceFile(path, outline.lines, tuple(outline.names.split()), found)
 
     def _hot(self) -> Iterator[HotFile]:
-        """Files of the commit by how many of the last commits touched them."""
+        """Yield the files of the commit by the number of recent commits that changed them."""
         if not self.commit:
             return
         asked = ("log", "--no-renames", "--format=", "--name-only", "-z", "-n", str(_MOST_COMMITS))
@@ -363,7 +363,7 @@ def _at(table: Mapping[str, object], name: str) -> str:
 
 
 def analysis_lines(found: Analysis) -> Iterator[str]:
-    """What a repository is, in words."""
+    """Yield the analysis of a repository as lines of text."""
     counts = ", ".join(f"{name} {count}" for name, count in found.languages.items())
     yield f"{found.commit[:12] or 'no commit'}: {plural(found.files, 'file')}" + (
         f"; {counts}" if counts else ""

@@ -1,4 +1,4 @@
-"""What the plan needs of this machine, for `runner doctor`: tools, secrets, root."""
+"""List what the plan needs from this machine, for `runner doctor`: tools, secrets, root."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ROOT_ALONE = frozenset({"sudo", "doas", "pkexec"})
 
 
 def plan_signs(project: Project) -> Iterator[Diagnostic]:
-    """The plan itself, then everything it needs."""
+    """Yield diagnostics of the plan and of its requirements."""
     try:
         reading = project.check()
     except RunnerError as error:
@@ -63,7 +63,7 @@ def plan_signs(project: Project) -> Iterator[Diagnostic]:
 
 
 def find_missing_compilers(project: Project) -> tuple[str, ...]:
-    """Programs that the write pipeline compiles this project with, and that are not on PATH."""
+    """Return the compilers that the write pipeline needs for this project but are not on PATH."""
     commands = [CompileCommand(*one) for one in project.settings.compile]
     needed = find_needed_tools(project.root, commands)
     return tuple(tool for tool in needed if which(tool, project.environ) is None)
@@ -76,7 +76,7 @@ def _compilers(project: Project) -> Iterator[Diagnostic]:
 
 
 def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
-    """Every program that the plan's commands start or that a task requires, each once."""
+    """Yield a diagnostic for each program that the plan starts or requires."""
     users: dict[str, list[str]] = {}
     required: set[str] = set()
     for task in tasks:
@@ -129,7 +129,7 @@ def _find_hidden_folders(project: Project, program: Path) -> tuple[str, ...]:
 
 
 def _contracts(tasks: Iterable[Task]) -> Iterator[Diagnostic]:
-    """Every kind of contract that packages are missing for."""
+    """Yield a diagnostic for each contract kind with missing packages."""
     users: dict[str, dict[str, None]] = {}
     for task in tasks:
         for one in task.contracts:
@@ -143,7 +143,7 @@ def _contracts(tasks: Iterable[Task]) -> Iterator[Diagnostic]:
 
 
 def _agents(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
-    """Every agent program or model that a task is for, each once."""
+    """Yield a diagnostic for each agent or model that a task uses."""
     users: dict[str, Task] = {}
     for task in tasks:
         users.setdefault(agent_of(task, project.settings), task)
@@ -183,7 +183,7 @@ def _programs(project: Project, task: Task) -> Iterator[str]:
 
 
 def _secrets(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
-    """Every secret that a task requires: whether it is set, never what it is."""
+    """Yield whether each secret that a task requires is set, but never its value."""
     users: dict[str, list[str]] = {}
     for task in tasks:
         for need in task.requires:

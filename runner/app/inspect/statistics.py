@@ -1,4 +1,4 @@
-"""What a build came to, counted from its journal in linear time, with what the journal covers."""
+"""Compute a build's statistics from its journal in linear time."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ENDS = {
     ExitCode.BUG: "bug",
     ExitCode.INTERRUPTED: "interrupted",
 }
-"""How a build's run ended, by its exit code."""
+"""How a run of a build ended, by its exit code."""
 KILLED, RUNNING, OTHER = "killed", "running", "other"
 _TASK_ENDS = frozenset(
     {"task.done", "task.blocked", "task.staled", "task.adopted", "task.waived", "task.reopened"}
@@ -87,7 +87,7 @@ class Waited:
     longest: float = 0.0
 
     def add(self, wait: Wait) -> None:
-        """One more."""
+        """Count one more wait."""
         self.count += 1
         self.seconds += wait.seconds
         self.longest = max(self.longest, wait.seconds)
@@ -109,19 +109,19 @@ class Tally:
         self.waited: dict[str, Waited] = {}
         self.waits = PersonWaits()
         self.used: dict[str, Usage] = {}
-        """By task; under no id what drafts of a plan took."""
+        """By task; usage of plan drafts is under the empty ID."""
         self.proofs = ProofCosts()
         self.spent = TimeSpent()
         self.ended: set[str] = set()
-        """Tasks that came to an end in this time."""
+        """Tasks that ended in this period."""
         self.open_run = ""
-        """When the open run began; empty where none is open."""
+        """Start of the open run; empty if none is open."""
 
     def hear(self, record: Record) -> None:
         """Count one record."""
-        # Times of one form and in UTC are in order as text (RFC 3339, 5.1).
+        # UTC times in one format sort as text (RFC 3339, 5.1).
         counts = record.time >= self.since
-        # Also what is too old to count: a wait that ended in this time may have begun before it.
+        # Include older records: a wait that ended in this period may have begun before it.
         wait = self.waits.hear(record)
         if counts:
             self.records += 1
@@ -181,24 +181,24 @@ class Tally:
 
     @property
     def usage(self) -> Usage:
-        """What all tasks used, and the drafts of a plan."""
+        """Total usage of all tasks and drafts."""
         return sum(self.used.values(), Usage())
 
 
 def end_of(code: int) -> str:
-    """What an exit code of a run is called."""
+    """Return the name of a run's exit code."""
     return ENDS.get(ExitCode(code), OTHER) if code in set(ExitCode) else OTHER
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What was counted, and how the tasks stand that came to an end in that time."""
+    """The counts of a build, and the status of tasks that ended in that period."""
 
     tally: Tally
     bytes: int
-    """Of the journal, all of which was read."""
+    """Bytes of the whole journal."""
     tasks: Counter[str]
-    """By status, DONE by its grade: `done proven`, `blocked`."""
+    """Tasks by status, DONE with its grade: `done proven`, `blocked`."""
     proven: frozenset[str]
     """Tasks that are DONE and proven."""
 
@@ -211,14 +211,14 @@ class Statistics:
 
 
 def is_live(project: Project) -> bool:
-    """Whether a run goes on here."""
+    """Return whether a run is active in this project."""
     return RunLock(project.root / BUILD).holder() is not None
 
 
 def count_tasks(
     project: Project, ended: set[str] | None = None
 ) -> tuple[Counter[str], frozenset[str]]:
-    """The plan's tasks by status and grade, and those that are proven; of `ended` alone."""
+    """Return the number of tasks by status and grade, and the proven tasks."""
     if not project.has_plan:
         return Counter(), frozenset()
     view = View.of(project)
@@ -245,7 +245,7 @@ class RunningTally:
         self.tally, self._place, self._file = Tally(), Mark(), 0
 
     def read(self, until: float = math.inf) -> Tally:
-        """The tally as of now, or of where it was `until` this time of `time.monotonic`.
+        """Return the present tally, or the last one if read after `until` (`time.monotonic`).
 
         Raises RunnerError where the journal is damaged.
         """
@@ -277,7 +277,7 @@ class RunningTally:
 
 
 def describe_statistics(found: Statistics) -> dict[str, object]:
-    """The same as plain values."""
+    """Return the statistics as JSON data."""
     tally = found.tally
     dollars = found.dollars_per_proven
     return {
@@ -317,12 +317,12 @@ def _sorted(counted: Counter[str]) -> dict[str, int]:
 
 
 def statistics_document(found: Statistics) -> str:
-    """The document `stats`."""
+    """Return the `stats` JSON document."""
     return document("stats", **describe_statistics(found))
 
 
 def statistics_lines(found: Statistics) -> Iterator[str]:
-    """All of it, a figure or a kind a line."""
+    """Yield the statistics as lines, one figure or kind a line."""
     tally = found.tally
     yield _covers(found)
     if not tally.records:
@@ -367,7 +367,7 @@ def _format_counter(counted: Counter[str]) -> str:
 
 
 def count_all(project: Project, seconds: float | None = None) -> Statistics:
-    """What the journal says of the last `seconds`, or of all time. Raises RunnerError: damage."""
+    """Count the journal of the last `seconds` or of all time. Raises RunnerError if damaged."""
     tally, place = count_journal(project, seconds)
     tally.builds = tally.builds_by_end(live=is_live(project))
     tasks, proven = count_tasks(project, tally.ended if seconds is not None else None)
@@ -375,7 +375,7 @@ def count_all(project: Project, seconds: float | None = None) -> Statistics:
 
 
 def count_journal(project: Project, seconds: float | None = None) -> tuple[Tally, Mark]:
-    """The tally of the last `seconds`, or of all time, and how far the journal goes."""
+    """Return the tally of the last `seconds` or of all time, and the end of the journal."""
     if seconds is None:
         return load_tally(project.journal_path, project.cache)
     tally, place = Tally(_since(seconds)), Mark()
@@ -391,7 +391,7 @@ def _since(seconds: float) -> str:
 
 
 def load_tally(journal: Path, cache: Path) -> tuple[Tally, Mark]:
-    """The tally of all of a journal, and how far it goes.
+    """Return the tally of a whole journal and its end, starting from the cached tally.
 
     Raises RunnerError where the journal is damaged behind what is kept.
     """
@@ -415,7 +415,7 @@ def _read(cursor: Cursor) -> tuple[Tally, Mark] | None:
 
 
 def tally_to_data(tally: Tally) -> dict[str, Any]:
-    """All of a tally as JSON values."""
+    """Return a tally as JSON values."""
     proofs = tally.proofs
     return {
         **{name: getattr(tally, name) for name in (*_COUNTERS, *_PLAIN)},
@@ -434,7 +434,7 @@ def tally_to_data(tally: Tally) -> dict[str, Any]:
 
 
 def tally_from_data(data: dict[str, Any]) -> Tally:
-    """The tally of these values. Raises KeyError, TypeError, AttributeError."""
+    """Create a tally from JSON values. Raises KeyError, TypeError, AttributeError."""
     tally = Tally()
     for name in _COUNTERS:
         setattr(tally, name, Counter(data[name]))

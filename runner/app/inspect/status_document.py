@@ -1,4 +1,4 @@
-"""How every task stands: as data for `status --json`, the page and its API, and in words."""
+"""The status of every task, as a JSON document and as text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def describe_status(view: View, shown: Iterable[OutlineTask]) -> dict[str, object]:
-    """The content of the document `status`, with these of its tasks."""
+    """Return the `status` JSON document's content for the shown tasks."""
     live = view.live
     return {
         "title": view.title,
@@ -37,7 +37,7 @@ def describe_status(view: View, shown: Iterable[OutlineTask]) -> dict[str, objec
 
 
 def describe_task(view: View, task: OutlineTask) -> dict[str, object]:
-    """One task of that document."""
+    """Return the JSON data of one task in the `status` document."""
     known = view.states[task.id]
     shown = display_of(known)
     return {
@@ -58,12 +58,12 @@ def describe_task(view: View, task: OutlineTask) -> dict[str, object]:
 
 
 def sum_usage(view: View) -> Usage:
-    """What agents and models have used for all tasks of the plan, and for drafts of it."""
+    """Return the usage of agents and models for all tasks and drafts of the plan."""
     return together((view.state.drafted, *(known.usage for known in view.states.values())))
 
 
 def find_status(typed: str) -> Status:
-    """The status a person means by `in_progress` or `Blocked`."""
+    """Parse a status in any spelling, such as `in_progress`. Raises RunnerError."""
     word = typed.strip().upper().replace("_", "-").replace(" ", "-")
     if word not in set(Status):
         hint = did_you_mean(word, Status) or f"one of {', '.join(Status)}"
@@ -72,7 +72,7 @@ def find_status(typed: str) -> Status:
 
 
 def status_document(command: str, view: View, shown: Iterable[OutlineTask]) -> str:
-    """The document of `status`, `list` or `next`."""
+    """Return the JSON document of `status`, `list` or `next`."""
     if command != "status":
         return document(command, tasks=[describe_task(view, task) for task in shown])
     return document("status", **describe_status(view, shown))
@@ -84,7 +84,7 @@ def _is_proven(view: View, id_: str) -> bool:
 
 
 def status_text(view: View, shown: list[OutlineTask], width: int) -> str:
-    """All tasks as a table of this width, with the counts above and what is next below."""
+    """Return the tasks as a table of `width` columns, with counts above and the next step below."""
     rows = [(task.id, _word(view, task), task.title, _note(view, task)) for task in shown]
     ready = view.ready()
     tasks = ((one.usage, _is_proven(view, id_)) for id_, one in view.states.items())
@@ -104,13 +104,13 @@ def _counts(view: View, ready: int) -> str:
 
 
 def _count(view: View, status: Status, number: int) -> str:
-    """`7 DONE (2 unproven)`."""
+    """Return a count such as `7 DONE (2 unproven)`."""
     lacking = len(view.find_unproven()) if status is Status.DONE else 0
     return f"{number} {status} ({lacking} unproven)" if lacking else f"{number} {status}"
 
 
 def _word(view: View, task: OutlineTask) -> str:
-    """The status, readable without colour; what is behind it where that matters."""
+    """Return the status as text, with the grade of a DONE task in parentheses."""
     known = view.states[task.id]
     if known.status is Status.DONE and (worth := view.worth(task.id)):
         return f"{known.status} ({worth})"
@@ -137,7 +137,7 @@ def _of(view: View, status: Status, counts: Mapping[Status, int]) -> list[Outlin
 
 
 def what_next(view: View, could_start: tuple[OutlineTask, ...]) -> str:
-    """The one line that says what to do now."""
+    """Return one line with the next command to run."""
     ready = [display(task.id) for task in could_start]
     counts = view.counts()
     blocked = _of(view, Status.BLOCKED, counts)
@@ -158,12 +158,12 @@ def what_next(view: View, could_start: tuple[OutlineTask, ...]) -> str:
 
 
 def list_text(view: View, shown: list[OutlineTask]) -> str:
-    """One task a line, without a heading."""
+    """Return one line per task without a heading."""
     return "".join(_lines(shown, lambda task: _word(view, task)))
 
 
 def _lines(shown: list[OutlineTask], word: Callable[[OutlineTask], str]) -> Iterator[str]:
-    """One task a line, without a heading: what `cut` and `awk` expect."""
+    """Yield one line a task without a heading, for `cut` and `awk`."""
     rows = [(display(task.id), word(task), display(task.title)) for task in shown]
     ids = max((columns(row[0]) for row in rows), default=0)
     words = max((columns(row[1]) for row in rows), default=0)
@@ -172,7 +172,7 @@ def _lines(shown: list[OutlineTask], word: Callable[[OutlineTask], str]) -> Iter
 
 
 def describe_graph(view: View) -> dict[str, object]:
-    """The content of the document `graph`: tasks, and an edge to each from what it needs."""
+    """Return the `graph` JSON document's content: tasks, and edges from dependencies to tasks."""
     return {
         "nodes": [
             {"id": task.id, "title": task.title, "status": view.status(task.id)}

@@ -1,4 +1,4 @@
-"""One task looked at: why it stands as it does, its whole story, and what its next brief says."""
+"""Inspect one task: the causes of its status, its history, and its next brief."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class OneTask:
 
 
 def find_one_task(project: Project, typed: str) -> OneTask:
-    """The task that a person means. Raises RunnerError for an id that no task has."""
+    """Return the named task. Raises RunnerError for an unknown ID."""
     view = View.of(project)
     return OneTask(project, view, find_id(typed, view.states))
 
@@ -66,12 +66,12 @@ def find_one_task(project: Project, typed: str) -> OneTask:
 
 
 def explain(asked: OneTask) -> Cause:
-    """The chain of causes why a task would run, waits, is blocked, stale or done."""
+    """Return the chain of causes for a task's state."""
     return _inquiry(asked).about(asked.id)
 
 
 def describe_why(asked: OneTask) -> dict[str, object]:
-    """The content of the document `why` about one task."""
+    """Return the content of the `why` JSON document of one task."""
     cause = explain(asked)
     return {
         "task": asked.id,
@@ -83,7 +83,7 @@ def describe_why(asked: OneTask) -> dict[str, object]:
 
 
 def explain_all(project: Project) -> tuple[Cause, ...]:
-    """The same of every task that does not go on by itself, in the order of the plan."""
+    """Return the cause for each blocked, stale or active task, in plan order."""
     view = View.of(project)
     inquiry = _inquiry(OneTask(project, view, ""))
     stands = (Status.BLOCKED, Status.STALE, Status.IN_PROGRESS)
@@ -103,7 +103,7 @@ def _inquiry(asked: OneTask) -> causes.Inquiry:
 
 
 def _times(project: Project) -> Callable[[str], str]:
-    """When a record of the journal was written; the journal is read at the first question."""
+    """Return a function that gives the time of a record; it reads the journal at its first call."""
     times: dict[str, str] = {}
 
     def when(record: str) -> str:
@@ -117,7 +117,7 @@ def _times(project: Project) -> Callable[[str], str]:
 
 
 def _lacks(asked: OneTask) -> Callable[[str], tuple[Reason, str] | None]:
-    """What a task could not start without, looked for as the run does before it starts one."""
+    """Return a function that finds the missing requirement of a task, as a run does."""
 
     def lacks(id_: str) -> tuple[Reason, str] | None:
         task = next(task for task in asked.plan.tasks if task.id == id_)
@@ -140,7 +140,7 @@ class Attempt:
     implementer: str
     mode: str
     ending: str = ""
-    """Empty while it goes on, or when nobody wrote down how it ended."""
+    """How it ended; empty while it runs or if no end was recorded."""
     seconds: float = 0.0
     refusals: int = 0
     draft: str = ""
@@ -153,7 +153,7 @@ class TaskHistory:
     attempts: tuple[Attempt, ...]
     decisions: tuple[DecisionMade, ...]
     times: dict[str, str]
-    """Time of each record by its id."""
+    """Time of each record, by its ID."""
 
 
 def past_of(project: Project, task: str) -> TaskHistory:
@@ -192,15 +192,15 @@ def _attempts(records: Iterable[Record]) -> dict[int, Attempt]:
 
 @dataclass(frozen=True, slots=True)
 class TaskStory:
-    """What happened to a task."""
+    """The history of a task."""
 
     past: TaskHistory
     report: str
-    """The file with the report of its last attempt; empty where there is none."""
+    """Path of the report on its last attempt; empty if there is none."""
 
 
 def load_story(asked: OneTask) -> TaskStory:
-    """What the journal and the reports tell of a task."""
+    """Load the story of a task from journal and reports."""
     past = past_of(asked.project, asked.id)
     return TaskStory(past, task_report.find_report(asked.project.root, asked.view.states[asked.id]))
 
@@ -214,11 +214,11 @@ class NextBrief:
 
     brief: Brief
     mode: Mode
-    """Whether it is to plan or to execute."""
+    """Whether the task is planned or executed next."""
 
 
 def next_brief(asked: OneTask) -> NextBrief:
-    """The brief, made by the very code that makes a run's, with what a session says beside it."""
+    """Return the brief of the task's next attempt, with the session's instructions."""
     from runner.context.brief import BriefPart, tokens_of
 
     task, attempt = asked.task, asked.view.states[asked.id].last_attempt + 1
@@ -226,7 +226,7 @@ def next_brief(asked: OneTask) -> NextBrief:
     with read.Repository.open(asked.project.root) as repository:
         step = run_parts.task_plans(preparation, repository).step(task, preparation.base())
     brief = preparation.brief(task, attempt, step)
-    # a plan that waits for its review is asked for no more: it is executed once it is approved
+    # a plan in review needs no new planning: it is executed once approved
     mode = step.mode if step.plan is None else Mode.EXECUTE
     words = _around(preparation.implementer(task), brief, mode, step.plan)
     if not words:
@@ -236,7 +236,7 @@ def next_brief(asked: OneTask) -> NextBrief:
 
 
 def describe_brief(id_: str, made: NextBrief) -> dict[str, object]:
-    """The brief as JSON tells it."""
+    """Return the brief as JSON data."""
     brief = made.brief
     return {
         "task": id_,

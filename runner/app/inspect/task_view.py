@@ -1,4 +1,4 @@
-"""One task as text for a person: the plan's words, then the journal's."""
+"""Format one task as text: the plan's section, then the journal's facts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from runner.model import Budget, Graded, Proof, Task
 
 _NAMED = 16
-"""Columns of a field's name."""
+"""Width of a field's name in columns."""
 _STANDING = {
     EvidenceState.CURRENT: "valid for the task as it is now",
     EvidenceState.PROOF_CHANGED: "the proof of the task changed since",
@@ -38,7 +38,7 @@ _STANDING = {
 def portrait(
     task: Task, view: View, past: TaskHistory, report: str = "", *, digests: bool = False
 ) -> Iterator[str]:
-    """Every line of `runner show`; `report` is the file about its last attempt."""
+    """Yield the output of `runner show`; `report` is the last attempt's report file."""
     known = view.states[task.id]
     yield f"{display(task.id)}: {display(task.title)}"
     yield from _format_standing(task, view, past)
@@ -58,7 +58,7 @@ def portrait(
 
 
 def _with_heading(heading: str, lines: Iterable[str]) -> Iterator[str]:
-    """Lines under their heading; no heading where there is nothing under it."""
+    """Yield lines below their heading; nothing if there are no lines."""
     lines = list(lines)
     if lines:
         yield ""
@@ -72,7 +72,7 @@ def _field(name: str, value: str) -> Iterator[str]:
 
 
 def _fields(name: str, values: Iterable[str]) -> Iterator[str]:
-    """One value a line, the name before the first."""
+    """Yield one value a line, with the name before the first."""
     for value in values:
         yield from _field(name, value)
         name = ""
@@ -244,7 +244,7 @@ def _decisions(past: TaskHistory) -> Iterator[str]:
 
 
 def describe_task_whole(asked: OneTask, story: TaskStory) -> dict[str, object]:
-    """The content of the document `task`."""
+    """Return the content of the `task` JSON document."""
     task, view = asked.task, asked.view
     known, work = view.states[task.id], classify(task)
     outlined = next(one for one in view.tasks if one.id == task.id)
@@ -271,7 +271,7 @@ def describe_task_whole(asked: OneTask, story: TaskStory) -> dict[str, object]:
 
 
 def _describe_evidence(view: View, task: Task) -> dict[str, object] | None:
-    """What DONE rests on, and whether it is about the task as it is written now."""
+    """Return a DONE task's evidence and whether it fits the specification, or None."""
     known = view.states[task.id]
     evidence = evidence_of(known)
     if evidence is None:

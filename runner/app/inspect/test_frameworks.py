@@ -1,4 +1,4 @@
-"""What a repository's tests are written with, and the command that runs all of them."""
+"""Detect the test frameworks of a repository, and the command that runs all tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from runner.context.tree import Tree
 
 _LOOKED_INTO = 30
-"""Test files that are asked which framework they use."""
+"""Test files that are read to detect their framework."""
 _PYTEST = re.compile(rb"^[ \t]*(?:import|from)\s+pytest\b", re.MULTILINE)
 _UNITTEST = re.compile(
     rb"^[ \t]*(?:import\s+unittest\b(?!\.mock)|from\s+unittest\S*\s+import\s+(?!mock\b))",
@@ -32,7 +32,7 @@ _RUST_TEST = re.compile(rb"#\[(?:\w+::)?test\b")
 _GO_USE = re.compile(rb"^[ \t]*(?:use[ \t]+)?(\.[\w./-]*)[ \t]*$", re.MULTILINE)
 _RUNNERS = ("vitest", "jest", "mocha", "ava")
 _BY_FILE = frozenset({"pytest", "vitest", "jest", "mocha", "ava", "node --test"})
-"""Frameworks whose command takes the paths of files."""
+"""Frameworks whose command takes file paths."""
 NO_COMMAND = "no known test command of the project runs single files"
 """Why an author cannot write tests."""
 _NATIVE = re.compile(r"\bnode\b[^&|;]*\s--test\b(?!-)")
@@ -40,19 +40,19 @@ _NATIVE = re.compile(r"\bnode\b[^&|;]*\s--test\b(?!-)")
 
 @dataclass(frozen=True, slots=True)
 class TestFramework:
-    """What tests are written with, and what runs all of them."""
+    """A test framework, and the command that runs all its tests."""
 
     __test__ = False
 
     name: str
     command: str
     why: str
-    """What tells of it."""
+    """Evidence for the framework."""
     files: int = 0
 
 
 def find_test_frameworks(tree: Tree, stack: Stack) -> Iterator[TestFramework]:
-    """What the tests of a commit are written with, by manifests, else by what they import."""
+    """Yield the test frameworks of a commit, found by manifests, else by imports."""
     tests: dict[str, list[str]] = {}
     for path in sorted(tree.files):
         row = code_row(path)
@@ -68,7 +68,7 @@ def find_test_frameworks(tree: Tree, stack: Stack) -> Iterator[TestFramework]:
 
 
 def find_test_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
-    """A gate for each framework, for a project that declares none that tests."""
+    """Return a gate for each framework, for a project that declares no test gate."""
     name = "tests"
     for one in find_test_frameworks(tree, stack):
         crates = [path for path in sorted(tree.files) if path.endswith(".rs")]
@@ -82,13 +82,13 @@ def find_test_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
 
 
 def _name_go_command(tree: Tree) -> str:
-    """The tests of a module, or of the modules of a workspace (go.dev/ref/mod, "go.work files")."""
+    """Return the test command of a module or workspace (go.dev/ref/mod, "go.work files")."""
     used = _GO_USE.findall(tree.read("go.work") or b"")
     return " ".join(["go test", *(f"{one.decode().rstrip('/')}/..." for one in used or [b"."])])
 
 
 def _name_cargo_command(tree: Tree) -> str:
-    """Every member, where the manifest names no default members and would test the root alone."""
+    """Return the test command; it names the workspace if cargo would test the root alone."""
     text = tree.read("Cargo.toml") or b""
     is_mixed = b"[workspace]" in text and b"[package]" in text and b"default-members" not in text
     return "cargo test --workspace" if is_mixed else "cargo test"
@@ -116,14 +116,14 @@ def _python_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFr
 
 
 def _name_discovery(tree: Tree, files: list[str]) -> str:
-    """A command that finds most of the files: unittest enters packages only."""
+    """Return the command that finds most of the files: unittest enters packages only."""
     starts = Counter(_find_start(tree, path.split("/")[:-1]) for path in files)
     ((start, _),) = starts.most_common(1)
     return f"python -m unittest discover -q{f' -s {shlex.quote(start)}' if start else ''}"
 
 
 def _find_start(tree: Tree, folders: list[str]) -> str:
-    """The folder below which every folder on the way to a file is a package."""
+    """Return the folder below which every folder on the path to a file is a package."""
     above = ["/".join(folders[:end]) for end in range(len(folders), 0, -1)]
     return next((one for one in above if not tree.is_file(f"{one}/__init__.py")), "")
 

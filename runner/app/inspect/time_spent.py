@@ -1,4 +1,4 @@
-"""Where the seconds of runs and tasks went, counted from the journal's records.
+"""Compute the seconds that runs and tasks spent per kind of work, from the journal.
 
 An attempt records the seconds of its stages and of each command of its proof. What a command
 saved because its result was reused costs nothing here.
@@ -38,7 +38,7 @@ write pipeline and what has no record of its own."""
 HEADS = (
     *("IMPLEMENTER", "OWN PROOF", "OTHERS' TESTS", "GATES", "REPEATS", "WAITING", "REST", "ALL"),
 )
-# The commands of a stage HELD_OUT are recorded one by one, too.
+# The commands of the HELD_OUT stage also have their own records.
 _STAGES = {
     "implementer": "implementer",
     **dict.fromkeys(("scratch tree", "write pipeline", "other"), "rest"),
@@ -68,15 +68,15 @@ class TimeSpent:
 
     def __init__(self) -> None:
         self.runs: dict[str, dict[str, dict[str, float]]] = {}
-        """By run, by task; what is of no task (the proof at the end) under an empty one."""
+        """By run, then by task; work without a task (the final proof) is under an empty one."""
         self.began: dict[str, str] = {}
         self.lasted: dict[str, float] = {}
         self.steps: dict[str, float] = {}
-        """Seconds by what a setting or the plan could have saved."""
+        """Seconds by what a setting or a plan change could have saved."""
         self.again: dict[str, bool] = {}
-        """By task with an attempt under way, whether that only proves work anew."""
+        """By task with an active attempt, whether it only repeats a proof."""
         self.idle: dict[str, str] = {}
-        """Since when a task is between attempts, or before its landing."""
+        """Since when a task waits between attempts or before landing."""
 
     def hear(self, record: Record) -> None:
         """Count one record."""
@@ -136,7 +136,7 @@ class TimeSpent:
 
     @property
     def largest(self) -> tuple[str, float, str] | None:
-        """What would have saved most: what it is, its seconds, and what to do."""
+        """Return the step with the largest possible saving, its seconds and advice, or None."""
         if not self.steps:
             return None
         step = max(self.steps, key=self.steps.__getitem__)
@@ -144,7 +144,7 @@ class TimeSpent:
 
 
 def time_data(spent: TimeSpent) -> dict[str, object]:
-    """The same as plain values."""
+    """Return the time statistics as JSON data."""
     largest = spent.largest
     return {
         "runs": [
@@ -164,7 +164,7 @@ def time_data(spent: TimeSpent) -> dict[str, object]:
 
 
 def time_document(spent: TimeSpent) -> str:
-    """The document `time`."""
+    """Return the `time` JSON document."""
     return document("time", **time_data(spent))
 
 
@@ -173,7 +173,7 @@ def _rounded(by_kind: Mapping[str, float]) -> dict[str, float]:
 
 
 def time_rows(spent: TimeSpent) -> tuple[list[list[str]], list[list[str]]]:
-    """Rows of all runs, the newest first, and of the tasks that took longest."""
+    """Return the table rows of all runs, newest first, and of the slowest tasks."""
     runs, by_task = [], dict[str, Counter[str]]()
     for run, tasks in reversed(spent.runs.items()):
         whole: Counter[str] = Counter()
@@ -192,7 +192,7 @@ def _cells(by_kind: Mapping[str, float]) -> list[str]:
 
 
 def largest_line(spent: TimeSpent) -> str:
-    """What would have saved most, in a line; empty where nothing was measured."""
+    """Return the largest possible saving in one line; empty if nothing was measured."""
     largest = spent.largest
     if largest is None:
         return ""
@@ -201,7 +201,7 @@ def largest_line(spent: TimeSpent) -> str:
 
 
 def time_lines(spent: TimeSpent) -> Iterator[str]:
-    """Two tables and what would have saved most."""
+    """Yield a table of runs, a table of tasks and the largest possible saving."""
     runs, tasks = time_rows(spent)
     if not runs:
         yield "no run has recorded its times yet"

@@ -1,4 +1,4 @@
-"""Open tasks that a run would block, or leave unproven, as they are written."""
+"""Find open tasks that a run would block or leave unproven as they are written."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ _FENCE = regex(r"^\s*(?:```+|~~~+)\s*(?P<info>[^`\n]+?)\s*$")
 
 
 class TaskVerdict(NamedTuple):
-    """What a run would make of a task as it is written."""
+    """A run's verdict on a task as it is written."""
 
     message: str
     hint: str
     blocks: bool
-    """Whether it is BLOCKED for certain; else it may be, or is DONE and unproven."""
+    """Whether it is certainly BLOCKED; else it may be, or is DONE and unproven."""
     nobody: bool = False
-    """Whether it is for want of an implementer."""
+    """Whether the reason is a missing implementer."""
     refused: bool = False
-    """Whether `validate` refuses the task for it."""
+    """Whether `validate` rejects the task for it."""
 
 
 class Verdicts:
@@ -61,7 +61,7 @@ class Verdicts:
         self._known: dict[object, TaskVerdict | None] = {}
 
     def on(self, task: Task, settings: Settings) -> TaskVerdict | None:
-        """The verdict on a task; None where nothing speaks against it."""
+        """Return the verdict on a task, or None if it has no problem."""
         if self._settings is not settings or len(self._known) > _MOST_KNOWN:
             self._settings, self._known = settings, {}
         key = _FIELDS(task)
@@ -75,11 +75,11 @@ _FIELDS = attrgetter(
     *(
         one.name
         for one in fields(Task)
-        # a place says nothing, and what stands there is in the digests
+        # a location is no content; what is at it is in the digests
         if one.name not in ("line", "test_contracts", "contracts", "gates", "blocks")
     )
 )
-"""All that a task says, without where."""
+"""All fields of a task except its location."""
 
 
 def unready(
@@ -89,7 +89,7 @@ def unready(
     *,
     strict: bool = False,
 ) -> Iterator[Problem]:
-    """A warning for each open task that a run would block, or leave unproven, as it is written.
+    """Yield a warning for each open task that a run would block or leave unproven.
 
     With `strict` what would be blocked is a mistake. A plan with mistakes has no warnings: a
     field that cannot be read is no field that is lacking.
@@ -99,7 +99,7 @@ def unready(
 
     places, sections = Spans(reading.data, reading.plan.path), _Sections(reading)
     blocked = Severity.ERROR if strict else Severity.WARNING
-    # Who asks once remembers nothing: of a large plan the keys alone would be half of its tasks.
+    # A single query keeps no verdicts: in a large plan the keys alone would be half of its tasks.
     judge = verdicts.on if verdicts else _judge
     for task in reading.plan.tasks:
         if task.status is Status.DONE or task.is_milestone:
@@ -155,14 +155,14 @@ def find_untested(reading: Reading, settings: Settings) -> tuple[str, ...]:
 
 
 def _stays_unproven(task: Task, settings: Settings) -> bool:
-    """Whether nothing proves what it writes, and the plan does not say so."""
+    """Return whether no check can prove the task's outputs and no waiver declares that."""
     if not task.writes_anything or without_proof(task.no_proof, task.outputs):
         return False
     return strongest_possible(task, settings) in (None, *PROVES_NOTHING)
 
 
 def _is_untested_code(task: Task) -> bool:
-    """Whether the reading of the plan warns of it already."""
+    """Return whether a task writes code without test contracts; the plan reader warns of it."""
     return not task.test_contracts and any(map(is_code, task.outputs))
 
 
@@ -184,14 +184,14 @@ class _Sections:
         return sorted(one.line for one in self._reading.plan.tasks)
 
     def of(self, task: Task) -> list[str]:
-        """The lines below a task's heading, up to the next task's."""
+        """Return the lines of a task's section below its heading."""
         after = bisect_right(self._starts, task.line)
         end = self._starts[after] - 1 if after < len(self._starts) else len(self._lines)
         return self._lines[task.line : end]
 
 
 def _almost(sections: _Sections, task: Task) -> str:
-    """`line 12 is almost a file: write ```python file=src/a.py; else `, where there is one."""
+    """Return a note on a line that is almost a file block and its correct opening; else empty."""
     inside = ""
     for number, line in enumerate(sections.of(task), start=task.line + 1):
         fence = line.strip()[:3] if line.strip().startswith(("```", "~~~")) else ""
@@ -207,7 +207,7 @@ def _almost(sections: _Sections, task: Task) -> str:
 
 
 def _suggest_fence(line: str, task: Task) -> str:
-    """How a fence is to begin that names a path in a way that nothing reads; else empty."""
+    """Return the correct opening of a fence that names a path in an unsupported way; else empty."""
     match = _FENCE.match(line)
     if match is None:
         return ""

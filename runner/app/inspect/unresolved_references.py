@@ -1,4 +1,4 @@
-"""What a plan names and nobody makes: Inputs, files of test contracts, modules of contracts.
+"""Find missing parts of a plan: inputs, test files and contract modules that no task creates.
 
 Warnings, and only where the words leave no doubt: a command whose programs are not known here, a
 variable, or a task that may write anything is a doubt.
@@ -41,7 +41,7 @@ _OPTIONS = frozenset(
     | {"--cov", "--config", "--confcutdir", "--junitxml", "--basetemp", "--outputFile"}
     | {"--reporter", "--project", "--dir", "--root", "-t", "--ignore-glob", "--junit-xml"}
 )
-"""Options whose value stands behind them, and names nothing that is run."""
+"""Options followed by a value that names no program."""
 _ROOTS = ("", "src/", "lib/", "python/")
 _ENDINGS = ("", ".js", ".mjs", ".cjs", ".ts", "/index.js")
 
@@ -53,23 +53,23 @@ class Supply:
     root: Path
     tasks: Sequence[Task]
     files: frozenset[str] | None = None
-    """The files of the project; None to ask git for them when they are needed."""
+    """Files of the project; None: ask git when needed."""
     _known: dict[str, bool] = field(default_factory=dict)
 
     def has(self, path: str) -> bool:
-        """Whether a file or folder is there, or somebody writes it or what lies in it."""
+        """Return whether a path exists or is an output of a task, itself or a file below it."""
         if path not in self._known:
             self._known[path] = self._look(path)
         return self._known[path]
 
     def has_like(self, glob: str) -> bool:
-        """Whether a glob names a file that is there or is written."""
+        """Return whether a glob matches an existing file or a task's output."""
         if any(may_overlap(glob, one) if is_glob(one) else matches(glob, one) for one in self._out):
             return True
         return any(matches(glob, one) for one in self._listed)
 
     def has_module(self, module: str, folder: str = "", *, with_tests: bool = False) -> bool:
-        """Whether a module is a file; `with_tests`: classes and tests in it may stand behind."""
+        """Return whether a module, or with `with_tests` its classes and tests, has a file."""
         parts = module.split(".")
         roots = (*_ROOTS, *((f"{folder}/", f"{folder}/src/") if folder else ()))
         for end in range(len(parts), 0, -1):
@@ -86,11 +86,11 @@ class Supply:
         return False
 
     def knows_package(self, name: str) -> bool:
-        """Whether a name is that of a folder or module here or to be."""
+        """Return whether a name is a folder or module of the project, existing or planned."""
         return name in self._packages or f"{name}.py" in self._by_name
 
     def is_installed(self, package: str) -> bool:
-        """Whether a package comes from elsewhere, as far as it can be seen without running it."""
+        """Return whether a package is in the standard library, declared or installed."""
         if package in sys.stdlib_module_names:
             return True
         if package.replace("_", "-").casefold() in self._declared:
@@ -173,7 +173,7 @@ class Supply:
 def find_unmade(
     root: Path, data: bytes, path: str, tasks: Sequence[Task], *, only: frozenset[str] | None = None
 ) -> tuple[Problem, ...]:
-    """A warning for each part that an open task names and nobody has or writes.
+    """Return a warning for each path of an open task that neither exists nor is an output.
 
     `data` is the plan that the tasks were read from, which lies at `path` of the project in
     `root`; `only` are ids of the tasks to look at, None for all.
@@ -241,7 +241,7 @@ def _contracts(task: Task, supply: Supply, places: Spans) -> Iterator[Problem]:
 
 
 def find_missing_target(command: str, supply: Supply) -> tuple[str, str] | None:
-    """`file` or `module` and its name, of what a command runs and nobody has; None for a doubt."""
+    """Return `file` or `module` and the name of a missing target of a command; None in doubt."""
     parts = targets.commands_by_folder(command)
     if parts is None or _UNSEEN.search(command):
         return None

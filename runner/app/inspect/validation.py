@@ -1,4 +1,4 @@
-"""Every mistake of the plan and of the files beside it at once; nothing is run.
+"""Find every error in the plan and the files next to it at once, without running anything.
 
 `validate` and the start of a run also report what a run would block or leave unproven.
 """
@@ -51,16 +51,16 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What is wrong with a plan, where it stands, and what lies beside it."""
+    """The problems of a plan, its place, and the files next to it."""
 
     plan: str
-    """TASK-GRAPH.md, relative to the project."""
+    """Path of TASK-GRAPH.md, relative to the project."""
     tasks: int
     problems: tuple[Problem, ...]
 
     @property
     def errors(self) -> int:
-        """How many are mistakes: the others are warnings."""
+        """Number of errors, without warnings."""
         return sum(problem.is_error for problem in self.problems)
 
     @property
@@ -97,7 +97,7 @@ def _find_all_problems(
 
 
 def check_sound(project: Project) -> Reading:
-    """The plan, where it may run.
+    """Return the plan if it can run. Raises RunnerError with all mistakes otherwise.
 
     Raises RunnerError where anything stops it, with every mistake that `validate` tells: who mends
     a plan mends it once.
@@ -112,7 +112,7 @@ def check_sound(project: Project) -> Reading:
 def find_problems(
     reading: Reading, settings: Settings, verdicts: Verdicts | None = None, *, strict: bool = False
 ) -> tuple[Problem, ...]:
-    """Everything wrong with the plan itself, however it was read: no other file is looked at."""
+    """Return all problems in the plan itself, without looking at other files."""
     return (
         *reading.problems,
         *_find_unknown_implementers(reading),
@@ -123,7 +123,7 @@ def find_problems(
 
 
 def find_unmade_parts(project: Project, reading: Reading) -> tuple[Problem, ...]:
-    """What nobody makes; nothing of a plan with mistakes, whose fields may be lost in them."""
+    """Return the parts that no task makes; empty if the plan has errors, which may hide fields."""
     if any(problem.is_error for problem in reading.problems):
         return ()
     return unresolved_references.find_unmade(
@@ -132,7 +132,7 @@ def find_unmade_parts(project: Project, reading: Reading) -> tuple[Problem, ...]
 
 
 def _find_untestable_authors(project: Project, reading: Reading) -> Iterator[Problem]:
-    """An error for each task with a test author where nothing runs the author's files.
+    """Yield an error for each task whose author's tests no command runs.
 
     A task that depends on open ones is let be: they may bring what runs them.
     """
@@ -162,7 +162,7 @@ def _find_untestable_authors(project: Project, reading: Reading) -> Iterator[Pro
 
 
 def _of_another_tool(reading: Reading) -> Iterator[Problem]:
-    """An error where the file is one of another tool: it holds no task as it stands."""
+    """Yield an error if the file has no tasks and is in the format of another tool."""
     if reading.plan.tasks:
         return
     form = foreign.find_form(reading.data.decode("utf-8", "replace"))
@@ -174,7 +174,7 @@ def _of_another_tool(reading: Reading) -> Iterator[Problem]:
 
 
 def read_sound_plan(project: Project, observer: Observer) -> Reading:
-    """The plan, with the gates that the repository declares taken up.
+    """Load the valid plan with the repository's default gates. Raises RunnerError.
 
     Raises RunnerError where any mistake stops everything.
     """
@@ -199,7 +199,7 @@ def read_sound_plan(project: Project, observer: Observer) -> Reading:
 
 
 def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
-    """An error for each task that names nobody there is: a run would only block it."""
+    """Yield an error for each task with an unknown implementer, which a run would block."""
     named = [task for task in reading.plan.tasks if task.implementer]
     if not named:
         return
@@ -214,7 +214,7 @@ def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
 
 
 def _find_idle_models(reading: Reading, settings: Settings) -> Iterator[Problem]:
-    """A warning for each task that names a model, and that no agent builds."""
+    """Yield a warning for each task that names a model but is not built by an agent."""
     places: Spans | None = None
     for task in reading.plan.tasks:
         if not task.model or agent_of(task, settings) or not knows(task.implementer or "blocks"):
@@ -233,7 +233,7 @@ def _find_idle_models(reading: Reading, settings: Settings) -> Iterator[Problem]
 
 
 def _find_unseen_scripts(project: Project, reading: Reading) -> Iterator[Problem]:
-    """An error for each open task whose command starts a script that no scratch tree holds."""
+    """Yield an error for each open task whose command starts a script missing in scratch trees."""
     for task in reading.plan.tasks:
         if task.status is Status.DONE:
             continue
@@ -246,8 +246,8 @@ def _find_unseen_scripts(project: Project, reading: Reading) -> Iterator[Problem
 
 
 def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
-    """An error for each contract or gate of an open task that the runner's own tests would run."""
-    # The machines of a cluster have programs of their own, which nobody sees from here.
+    """Yield an error for each proof of an open task that would run a test tool of the runner."""
+    # Cluster machines have their own programs, which are not visible from here.
     if ":" in project.settings.cluster.executor:
         return
     places: Spans | None = None
@@ -271,7 +271,7 @@ def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
 
 
 def _make_file_test(root: Path) -> Callable[[str], bool]:
-    """Whether a path is a file here; what no file system can be asked for is none."""
+    """Return a function that checks whether a path is a file below `root`; never raises."""
 
     def is_there(path: str) -> bool:
         try:
@@ -285,7 +285,7 @@ def _make_file_test(root: Path) -> Callable[[str], bool]:
 def find_problems_beside(
     project: Project, texts: Mapping[str, bytes] | None = None
 ) -> Iterator[Problem]:
-    """What is wrong with the ownership map, the pattern index and skills, where they are.
+    """Yield the problems of ownership map, pattern index and skills, with their places.
 
     `texts` are files by their path that are being edited: their text counts, not what is written.
     """
@@ -310,7 +310,7 @@ def _text_of(project: Project, path: str, texts: Mapping[str, bytes] | None) -> 
 
 
 def _bad_skills(project: Project) -> Iterator[Problem]:
-    """A warning for each skill of the last commit that no brief can list."""
+    """Yield a warning for each invalid skill in the last commit."""
     commit, settings = project.head().commit, project.settings
     folders = settings.skills.folders if settings.skills.auto_discover else ()
     if not commit or not any((project.root / one).is_dir() for one in folders):
@@ -327,7 +327,7 @@ def _bad_skills(project: Project) -> Iterator[Problem]:
 
 
 def _no_file(data: bytes, id_: str, file: str) -> Problem:
-    """A warning at the row that names a file which is not there."""
+    """Return a warning at the row that names a missing file."""
     lines = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").splitlines()
     at = next((n for n, line in enumerate(lines) if file in line), 0)
     line = lines[at] if lines else ""
@@ -344,7 +344,7 @@ def _no_file(data: bytes, id_: str, file: str) -> Problem:
 
 
 def _too_much_used(reading: Reading, settings: Settings) -> Iterator[Problem]:
-    """An error for each task that a run would only block, by `[resources]` of the settings."""
+    """Yield an error for each task that uses more than the `[resources]` settings provide."""
     if not settings.resources or not any(task.uses for task in reading.plan.tasks):
         return
     capacity = capacities(settings.resources)

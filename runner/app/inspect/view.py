@@ -1,4 +1,4 @@
-"""How every task stands now: plan, journal and git read together as by a run; nothing written."""
+"""Compute the current status of every task from plan, journal and git, without writing."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ class View:
     tasks: tuple[OutlineTask, ...]
     states: Mapping[str, TaskState]
     state: RunState
-    """The whole of it: the journal's, with what the next run would read."""
+    """Complete state: the journal's, plus what the next run would read."""
     read_now: Mapping[str, Event]
-    """What the plan or git says that the journal does not know yet, by task; the last word each."""
+    """Latest event of each task from plan or git that is not in the journal yet."""
     landing: str
-    """The task whose commit was being made when a run was ended; else empty."""
+    """Task whose commit was in progress when a run was killed; else empty."""
     live: Holder | None
-    """The run that is going on."""
+    """The active run."""
     grades: Mapping[str, Graded]
-    """What each DONE task is worth."""
+    """Grade of each DONE task."""
     mistakes: int
-    """Of single places in the plan; what is wrong with it as a whole, `validate` says."""
+    """Number of local mistakes in the plan; `validate` reports those of the whole plan."""
     unverified: Mapping[str, Unverified]
-    """By id the DONE tasks whose files no proof is about as they stand."""
+    """By ID, DONE tasks whose current files have no proof."""
 
     @classmethod
     def of(cls, project: Project) -> Self:
@@ -88,15 +88,15 @@ class View:
         )
 
     def is_verified(self, id_: str) -> bool:
-        """Whether the proof of a DONE task is about the bytes that are there."""
+        """Return whether the proof of a DONE task covers the current files."""
         return self.states[id_].verified and id_ not in self.unverified
 
     def status(self, id_: str) -> Status:
-        """The status of a task that is in the plan."""
+        """Return the status of a task in the plan."""
         return self.states[id_].status
 
     def note(self, task: OutlineTask) -> str:
-        """The note beside the status: the journal's, or a person's beside the same status."""
+        """Return the journal's note on a task, or the plan's note if the status is unchanged."""
         known = self.states[task.id]
         if task.id in self.unverified:
             return self.unverified[task.id].why
@@ -105,7 +105,7 @@ class View:
         return task.note if task.status is known.status and not is_grade(task.note) else ""
 
     def remark(self, task: OutlineTask) -> str:
-        """The note; of a DONE that is not proven why, where no person's word stands beside it."""
+        """Return the note of a task, or why a DONE task is unproven if there is no manual note."""
         note, graded = self.note(task), self.grades.get(task.id)
         if graded is None or graded.is_proven:
             return note
@@ -113,18 +113,18 @@ class View:
         return graded.why if is_above else note
 
     def worth(self, id_: str) -> str:
-        """`unproven`, `waived`, or `tests, lines not measured` of a DONE task; else empty."""
+        """Return `unproven`, `waived` or `tests, lines not measured` for a DONE task, else ""."""
         graded = self.grades.get(id_)
         if graded is None:
             return ""
         return graded.caveat if graded.is_proven else str(graded.grade)
 
     def find_unproven(self) -> tuple[str, ...]:
-        """The DONE tasks that are neither proven nor waived, in the order of the plan."""
+        """Return the DONE tasks that are neither proven nor waived, in plan order."""
         return tuple(id_ for id_, one in self.grades.items() if one.grade is Grade.UNPROVEN)
 
     def waits_for(self, task: OutlineTask) -> tuple[str, ...]:
-        """What a PENDING task still needs before it can start; unknown ids are among it."""
+        """Return the unfinished dependencies of a PENDING task, unknown ids included."""
         states = self.states
         if states[task.id].status is not Status.PENDING:
             return ()
@@ -133,11 +133,11 @@ class View:
         )
 
     def is_ready(self, task: OutlineTask) -> bool:
-        """Whether a run would start it at once."""
+        """Return whether a run would start the task immediately."""
         return self.status(task.id) is Status.PENDING and not self.waits_for(task)
 
     def ready(self) -> tuple[OutlineTask, ...]:
-        """What a run would start, in its order: longest remaining path first, then as planned."""
+        """Return the tasks that can start, longest remaining path first, then in plan order."""
         done = {id_ for id_, known in self.states.items() if known.status is _DONE}
         found = [
             task
@@ -150,14 +150,14 @@ class View:
         return tuple(found)
 
     def counts(self) -> dict[Status, int]:
-        """How many tasks there are of each status, those of none left out."""
+        """Return the number of tasks of each status; statuses without tasks are left out."""
         found: dict[Status, int] = {}
         for known in self.states.values():
             found[known.status] = found.get(known.status, 0) + 1
         return {status: found[status] for status in _ORDER if status in found}
 
     def _longest_remaining(self) -> dict[str, float]:
-        """For each task the seconds of the longest chain from it; a task in a circle has none.
+        """Return the seconds of the longest chain from each task; tasks in a cycle are left out.
 
         As the run's own graph does it, without importing networkx.
         """
@@ -175,7 +175,7 @@ class View:
 
 
 def _ends_first(needs: Mapping[str, tuple[str, ...]]) -> Iterable[str]:
-    """All tasks but those in a circle or needed by it, each behind those that need it."""
+    """Return tasks in reverse dependency order, without cycles and their dependencies."""
     if _is_in_order(needs):
         return reversed(tuple(needs))
     open_ends = dict.fromkeys(needs, 0)
@@ -192,7 +192,7 @@ def _ends_first(needs: Mapping[str, tuple[str, ...]]) -> Iterable[str]:
 
 
 def _is_in_order(needs: Mapping[str, tuple[str, ...]]) -> bool:
-    """Whether each task stands behind what it needs, as most plans are written."""
+    """Return whether each task comes after all of its dependencies."""
     seen: set[str] = set()
     for id_, needed in needs.items():
         seen.add(id_)
@@ -205,7 +205,7 @@ _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Statu
 
 
 def _first_of_each(tasks: tuple[OutlineTask, ...]) -> tuple[OutlineTask, ...]:
-    """The tasks of a plan; of two with one id the first."""
+    """Return the tasks of a plan without later duplicates of an ID."""
     by_id = {task.id: task for task in reversed(tasks)}
     if len(by_id) == len(tasks):
         return tasks
@@ -213,19 +213,19 @@ def _first_of_each(tasks: tuple[OutlineTask, ...]) -> tuple[OutlineTask, ...]:
 
 
 def _look_up(state: RunState, tasks: tuple[OutlineTask, ...]) -> RunState:
-    """The same of these tasks alone, each made once: all of them are asked for several times."""
+    """Return the state with only these tasks, each built once because of repeated lookups."""
     return state._replace(tasks={task.id: state.task(task.id) for task in tasks})
 
 
 def _read_together(
     project: Project, tasks: tuple[OutlineTask, ...], state: RunState, quick: RunState
 ) -> tuple[RunState, dict[str, Event]]:
-    """What the next run would read before it starts, folded into the state; `quick` is the same."""
+    """Return the state after what the next run would read first, and the events by task."""
     journal = rehearse(state)
     if state.run_open:
         recovery.finish_landed(journal)
     landing = state.landing.task if state.landing is not None else ""
-    # cast: the readings look at id, status, note and spec alone, which an outline's tasks have
+    # cast: the readings use only id, status, note and spec, which outline tasks have
     seen = cast("Iterable[Task]", [task for task in tasks if task.id != landing])
     read: dict[str, Event] = {}
     with _facts(project, state, tasks, otherwise=_says_otherwise(tasks, quick)) as facts:
@@ -240,7 +240,7 @@ def _read_together(
 def _facts(
     project: Project, state: RunState, tasks: tuple[OutlineTask, ...], *, otherwise: bool
 ) -> Iterator[Facts]:
-    """What git says, without asking it where HEAD is known from before.
+    """Yield the facts from git, without running it if HEAD is already known.
 
     `otherwise`: whether the file has a status that was not written there.
     """
@@ -264,7 +264,7 @@ def _facts(
 def _question(
     project: Project, state: RunState, tasks: tuple[OutlineTask, ...], head: str | None
 ) -> str:
-    """What git is asked, as far as its answer holds until HEAD moves; else empty.
+    """Return the key under which git's answer is valid until HEAD moves; empty if there is none.
 
     Without a journal it is asked whether any of these tasks landed since the plan was committed.
     What was fetched later may lengthen a shallow history: there nothing is kept.
@@ -280,7 +280,7 @@ def _question(
 
 
 def _says_otherwise(tasks: tuple[OutlineTask, ...], state: RunState) -> bool:
-    """Whether the file has a status that was not written there: by a hand, or an older text's."""
+    """Return whether the plan has a status that differs from the last written one."""
     for task in tasks:
         known = state.tasks[task.id]
         if known.published is not None and task.status not in (known.status, known.published):
@@ -289,7 +289,7 @@ def _says_otherwise(tasks: tuple[OutlineTask, ...], state: RunState) -> bool:
 
 
 def _load_ancestry(cache: Path) -> str:
-    """The last pair of commits of which the second was seen to come after the first."""
+    """Return the cached pair of commits whose ancestry was verified last, or an empty string."""
     try:
         return (cache / _ANCESTRY).read_text("ascii")
     except (OSError, ValueError):

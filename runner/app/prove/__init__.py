@@ -1,1 +1,1 @@
-"""Use cases of proof: proven again, a whole tree, evidence, a ship, attestations."""
+"""Use cases of proof: prove again, verify a tree, show evidence, ship, attest."""

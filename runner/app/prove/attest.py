@@ -1,4 +1,4 @@
-"""Evidence that travels: a task's proof, or a whole ship, as a statement that strangers can check.
+"""Write a task's proof or a ship as an attestation that others can check.
 
 Made from what the commits tell, never from the journal alone: whoever has a clone can make the
 same statement again, and that is how one is checked.
@@ -45,27 +45,27 @@ if TYPE_CHECKING:
 
 _AGAIN = "runner evidence --check FILE --run"
 _LARGEST = 10_000_000
-"""Bytes of a statement that is read at all."""
+"""Maximum size of a statement, in bytes."""
 _MAKE = "create one: runner evidence ID --format in-toto"
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What checking a statement came to."""
+    """The result of checking an attestation."""
 
     kind: str
-    """`task` or `ship`; empty where the statement says neither."""
+    """`task` or `ship`; empty if the statement names neither."""
     name: str
     """The task, or the tag."""
     commit: str
-    """The commit that tells the proof."""
+    """Commit that records the proof."""
     faults: tuple[Fault, ...]
     spec: Spec | None = None
-    """What a task was to do and how it was proven, where the statement is true."""
+    """Specification and proof of a task, if the statement is true."""
 
 
 def attest_task(project: Project, id_: str, spec: Spec | None) -> Object:
-    """The statement of a task's proof under these digests.
+    """Return the attestation of a task's proof for this specification. Raises RunnerError.
 
     Raises RunnerError (exit 1) where no commit tells a proof: nothing was run, or it is not
     committed.
@@ -91,7 +91,7 @@ def attest_task(project: Project, id_: str, spec: Spec | None) -> Object:
 
 
 def attest_ship(project: Project, tag: str, commit: str, when: str) -> Object:
-    """The statement of a ship: its plan, and the proofs that commits tell of its tasks.
+    """Return the attestation statement of a ship: its plan and the proofs in its commits.
 
     `when` is RFC 3339 in UTC.
     """
@@ -100,7 +100,7 @@ def attest_ship(project: Project, tag: str, commit: str, when: str) -> Object:
 
 
 def check_attestation(project: Project, data: bytes) -> Checked:
-    """Look a statement up in this repository. Raises RunnerError for what is no JSON."""
+    """Check a statement against this repository. Raises RunnerError for invalid JSON."""
     statement = _read(data)
     faults = list(find_shape_faults(statement))
     if faults or not isinstance(statement, dict):
@@ -137,7 +137,7 @@ def _read(data: bytes) -> Json:
 
 
 def _once(pairs: list[tuple[str, Json]]) -> Object:
-    """An object; of a name that stands twice readers would take different ones."""
+    """Build an object from JSON pairs. Raises ValueError for a duplicate name."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("an object has a duplicate name")
@@ -150,7 +150,7 @@ def _is_proven(evidence: Evidence) -> bool:
 
 
 def _read_evidence(repository: Repository, tip: str) -> Iterator[Evidence]:
-    """What commits tell of tasks, newest first."""
+    """Yield the evidence in commit trailers, newest first."""
     found = (from_commit(commit) for commit in repository.log_trailers(tip))
     return (one for one in found if one is not None)
 
@@ -230,7 +230,7 @@ def _check_ship(project: Project, repository: Repository, statement: Object) -> 
 
 
 def check_document(found: Checked, *, passed: bool | None) -> str:
-    """The document `verify-attestation`; `passed` is None where nothing was proven again."""
+    """Return the `verify-attestation` JSON document; `passed` is None without a new proof."""
     return document(
         "verify-attestation",
         agrees=not found.faults,
@@ -243,7 +243,7 @@ def check_document(found: Checked, *, passed: bool | None) -> str:
 
 
 def check_text(found: Checked, *, passed: bool | None) -> str:
-    """The same for a person."""
+    """Return the result of an attestation check as text."""
     return "".join(f"{line}\n" for line in _check_lines(found, passed=passed))
 
 

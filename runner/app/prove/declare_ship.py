@@ -1,4 +1,4 @@
-"""A ship: everything proven together, SHIP declared in CHECKPOINT.md, the commit tagged."""
+"""Prove everything together, record SHIP in CHECKPOINT.md, and tag the commit."""
 
 from __future__ import annotations
 
@@ -56,39 +56,39 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class ShipRequest:
-    """How a plan is shipped."""
+    """The options of a ship."""
 
     tag: str = ""
-    """`runner-ship-<date>` for none."""
+    """Name of the tag; empty: `runner-ship-<date>`."""
     unproven: bool = False
-    """Ship tasks that are DONE and unproven, too."""
+    """Also ship tasks that are DONE and unproven."""
     strict: bool = False
-    """What wrote code needs tests or a contract."""
+    """Require tests or a contract for tasks that wrote code."""
     independent: bool = False
-    """Each task needs the grade `independent`."""
+    """Require the grade `independent` for each task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """What was shipped; without a tag nothing was."""
+    """The shipped plan; without a tag nothing was shipped."""
 
     verified: TreeVerified
     tag: str = ""
     commit: str = ""
     shortfall: Verified | None = None
-    """Where the whole tree falls short."""
+    """What the whole tree lacks for the ship; None if nothing."""
     unproven: tuple[str, ...] = ()
-    """What was shipped without a proof, by id: asked for, or the plan says why there is none."""
+    """By ID, tasks shipped without a proof: requested, or the plan gives the reason."""
     attestation: str = ""
-    """The file with the statement of it, from the root of the repository."""
+    """Path of the ship's attestation, relative to the repository root."""
 
 
 def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> Shipped:
-    """Ship what is DONE. Raises RunnerError for what stands in the way but a failing proof."""
+    """Ship all DONE tasks. Raises RunnerError for any obstacle except a failing proof."""
     reading = check_sound(project)
     _refuse_twice(project)
     with Session(project, reading.plan.tasks) as session:
-        # Once more, now that nothing moves it: somebody may have shipped, or saved the plan.
+        # Check again under the lock: the plan may have been shipped or saved meanwhile.
         _refuse_twice(project)
         reading = reading if project.plan_bytes == reading.data else check_sound(project)
         _refuse_uncommitted(session)
@@ -105,7 +105,7 @@ def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> 
             tag, commit = _declare(session, reading, verified, grades, request.tag)
             _finish(session, subjects, ExitCode.OK)
     if shortfall is not None:
-        # Once the lock is free again: it is a short run of its own.
+        # After the lock is released: this is a short run of its own.
         stale_what_fails(project, shortfall, say)
         return Shipped(verified, shortfall=shortfall)
     report = _attest(project, tag, commit)
@@ -147,7 +147,7 @@ def _refuse_uncommitted(session: Session) -> None:
 
 
 def _begin(session: Session, reading: Reading) -> None:
-    """A ship is written down like a run: file, journal and git are read together first."""
+    """Record the start of a ship like that of a run, and reconcile plan, journal and git."""
     branch = session.branch
     plan = digest_of(reading.data)
     begin(session.journal, head=branch.commit or "", branch=branch.shown, plan=plan, settings={})
@@ -167,14 +167,14 @@ def _finish(session: Session, subjects: Sequence[Subject], code: ExitCode) -> No
 def _refuse(
     session: Session, subjects: Sequence[Subject], why: str, *, hint: str = "", detail: str = ""
 ) -> RunnerError:
-    """Note that the ship ended, and return the error (exit 3) that says why."""
+    """Record the end of the ship and return the error (exit 3) with the reason."""
     _finish(session, subjects, ExitCode.PERSON)
     why = f"nothing was shipped: {why}"
     return RunnerError(why, detail=detail, hint=hint, code=ExitCode.PERSON)
 
 
 def _all_done(session: Session, tasks: Sequence[Task]) -> tuple[Subject, ...]:
-    """Every task, since all are DONE. Raises RunnerError (exit 3) otherwise."""
+    """Return all tasks with their states. Raises RunnerError (exit 3) if one is not DONE."""
     state = session.journal.state
     subjects = subjects_of(tasks, state.states_of(task.id for task in tasks))
     done = {one.task.id for one in subjects}
@@ -211,7 +211,7 @@ def _refuse_what_is_not_there(
 def _verify_tree(
     session: Session, subjects: Sequence[Subject], say: Callable[[str], None]
 ) -> tuple[TreeVerified, dict[str, Graded], Verified | None]:
-    """The proof of this very tree, run now where none is known, and what each task is worth.
+    """Return the proof of this tree, the grades of its tasks, and the checks run if it failed.
 
     With it, what was run where it falls short.
     """
@@ -241,7 +241,7 @@ def _verify_tree(
 def _is_verified(
     project: Project, repository: Repository, subjects: Sequence[Subject], verified_tree: str
 ) -> bool:
-    """Whether exactly this tree was proven whole before, and passed."""
+    """Return whether this tree has already passed a full verification."""
     if not verified_tree:
         return False
     head = repository.head().commit or ""
@@ -269,7 +269,7 @@ def _refuse_unproven(
         return
     lines = "\n".join(f"  {id_}: {_explain(id_, subjects, grades, request)}" for id_ in named)
     asked, lacks = _name_what_lacks(request)
-    # a waiver takes the place of a proof, so what is proven by less than is asked for can have none
+    # a waiver replaces a proof, so a task with a proof below the required grade can have none
     to_waive = [id_ for id_ in named if not grades[id_].is_proven and not request.independent]
     ways = [f"runner waive {id_} --reason …" for id_ in to_waive[:1]]
     ways += [] if request.strict or request.independent else ["runner ship --unproven"]
@@ -303,7 +303,7 @@ def _explain(
 
 
 def _is_weak(one: Subject, grades: Mapping[str, Graded]) -> bool:
-    """Whether a task wrote code that neither tests nor a contract prove; a waiver stands."""
+    """Return whether a task wrote code without a waiver or a proof by tests or a contract."""
     graded = grades.get(one.task.id)
     if graded is None or graded.grade is Grade.WAIVED or not any(map(is_code, one.task.outputs)):
         return False
@@ -312,7 +312,7 @@ def _is_weak(one: Subject, grades: Mapping[str, Graded]) -> bool:
 
 
 def notices_nothing(proofs: Iterable[Proof]) -> bool:
-    """Whether tests noticed no stub, or none of the small changes, where these ran."""
+    """Return whether the tests noticed no stub or none of the mutants that ran."""
     ran = [proof for proof in proofs if proof.kind == MUTATION]
     counts = [(proof.verdict is not Verdict.SKIPPED, dict(proof.counts)) for proof in ran]
     return any(
@@ -328,13 +328,13 @@ def _declare(
     grades: Mapping[str, Graded],
     wanted: str,
 ) -> tuple[str, str]:
-    """Say SHIP in CHECKPOINT.md, commit that, tag the commit, tell the journal; in this order.
+    """Declare SHIP in CHECKPOINT.md, commit and tag it, then record it in the journal.
 
     What a crash leaves out, the next ship makes up for: until the journal knows, nothing is
     shipped.
     """
     date = effects.timestamp()[:10]
-    # Looked at before anything is written: a tag that is taken would be met behind the commit.
+    # Check before writing: otherwise an existing tag would be found only after the commit.
     if wanted:
         require_free(session.repository, wanted)
     tag = wanted or free_tag(session.repository, f"runner-ship-{date}")
@@ -350,7 +350,7 @@ def _declare(
 
 
 def _commit_declaration(session: Session, reading: Reading, tag: str) -> str:
-    """The commit that holds the declaration. Raises RunnerError where the branch has moved."""
+    """Commit the declaration and return the commit. Raises RunnerError if the branch has moved."""
     project = session.project
     board = StatusWriter(project.root / project.plan_path, project.settings.build.id_prefixes)
     for id_, row in find_differing(reading.plan.tasks, session.journal).items():

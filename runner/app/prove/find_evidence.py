@@ -1,4 +1,4 @@
-"""What a task's DONE rests on: from the journal, or from git alone."""
+"""Find the evidence for a DONE task in the journal, or in git alone."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ class TaskEvidence:
     """None for a task that is not DONE."""
     standing: EvidenceState
     unverified: str | None
-    """Why its files are not as a proof knows them, where they are not."""
+    """Why its files differ from those of the proof; None if they don't."""
     evidence: Evidence | None
     built_on: Mapping[str, str]
-    """What it needs that is not proven, and why."""
+    """Unproven dependencies, with the reason."""
     included_digest: str = ""
-    """Of the ignored files that its run copied, as this machine knows it."""
+    """Digest of the ignored files that its run copied, as known on this machine."""
 
 
 def find_evidence(project: Project, typed: str) -> TaskEvidence:
-    """All that is known of a task's DONE. Raises RunnerError for an id that no task has."""
+    """Return the evidence of a DONE task. Raises RunnerError for an unknown ID."""
     view = View.of(project)
     id_ = find_id(typed, view.states)
     task = next(one for one in project.plan(project.plan_bytes).tasks if one.id == id_)
@@ -92,7 +92,7 @@ def find_evidence(project: Project, typed: str) -> TaskEvidence:
 
 
 def load_evidence(project: Project, task: Task, known: TaskState) -> Evidence | None:
-    """What the journal tells of a task's DONE; what the commits tell where it does not."""
+    """Load the evidence of a DONE task from the journal, or else from its commits."""
     if known.spec is None:
         return None
     where = (project.journal_path, project.cache)
@@ -102,7 +102,7 @@ def load_evidence(project: Project, task: Task, known: TaskState) -> Evidence | 
 
 
 def _from_git(project: Project, task: Task, known: TaskState) -> Evidence | None:
-    """What the newest commit tells that landed, or recorded, the task under these digests."""
+    """Return the evidence in the newest commit of the task with this specification, or None."""
     with Repository.open(project.root) as repository:
         head = repository.head().commit
         for commit in repository.log_trailers(head) if head else ():
@@ -115,7 +115,7 @@ def _from_git(project: Project, task: Task, known: TaskState) -> Evidence | None
 def _own_commands(
     project: Project, task: Task, evidence: Evidence
 ) -> dict[str, tuple[str, Level | None]]:
-    """The commands the task itself names: its proof's digest says that they are still the same."""
+    """Return the task's own commands by check ID; empty if its proof specification changed."""
     if evidence.spec.proof != task.spec.proof:
         return {}
     bare = replace(project.settings, gates=(), gates_by_type=())
@@ -125,14 +125,14 @@ def _own_commands(
 
 
 def no_evidence(project: Project, found: TaskEvidence) -> RunnerError:
-    """Why there is none, and what would give some."""
+    """Return the error that explains why there is no evidence, and how to get some."""
     id_, status, graded = found.task.id, found.known.status, found.graded
     is_waived = graded is not None and graded.grade is Grade.WAIVED
     word, hint = f"it is {status}", f"runner why {id_}"
     if graded is not None:
         basis = f", {display(graded.words)}" if is_waived else " without a proof"
         word = f"it is DONE{basis}"
-        # A waiver stands where the plan says that nothing proves it, too.
+        # A waiver is also recorded where the plan states that no proof exists.
         lines = PROOF_HINT.partition(";")[0] if is_waived else PROOF_HINT
         hint = f"{lines}; then runner verify {id_}"
     if status == "PENDING" or (graded is not None and has_proof(found.task, project.settings)):
@@ -141,7 +141,7 @@ def no_evidence(project: Project, found: TaskEvidence) -> RunnerError:
 
 
 def evidence_document(found: TaskEvidence) -> str:
-    """The evidence of one task, as one JSON document."""
+    """Return the evidence of one task as a JSON document."""
     return document(
         "evidence",
         task=found.task.id,
@@ -183,7 +183,7 @@ def _describe_evidence(
 
 
 def evidence_lines(found: TaskEvidence, evidence: Evidence, *, digests: bool) -> Iterator[str]:
-    """The evidence of one task, in words."""
+    """Yield the evidence of one task as text lines."""
     task = found.task
     yield f"{display(task.id)}: {display(task.title)}"
     graded = found.graded or grade_alone(found.known, task.outputs)
@@ -216,7 +216,7 @@ def evidence_lines(found: TaskEvidence, evidence: Evidence, *, digests: bool) ->
 
 
 def _list_ran(proofs: Iterable[Proof]) -> str:
-    """The ids of what the runner ran and what passed; empty where that is nothing."""
+    """Return the IDs of the checks that ran and passed, separated by commas."""
     ran = (one.id for one in proofs if one.row is None and proof_kind(one) is not None)
     return ", ".join(map(display, ran))
 

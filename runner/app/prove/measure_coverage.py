@@ -1,4 +1,4 @@
-"""How much of a task's own lines its test contracts run: looked up, or measured."""
+"""Look up or measure how much of a task's own lines its test contracts run."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ class CoverageRequest:
 
     task: str
     threshold: float | None = None
-    """In percent; what the plan asks for where it is None."""
+    """Threshold in percent; None: the plan's."""
     again: bool = False
-    """Run the test contracts whatever the journal knows."""
+    """Run the test contracts even if the journal has a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskCoverage:
-    """What its test contracts run of a task's own lines."""
+    """The share of a task's own lines that its test contracts run."""
 
     task: str
     coverage: Coverage | None
-    """None where nothing could be measured, or there is nothing to measure."""
+    """None if nothing could be or needed to be measured."""
     left_out: tuple[str, ...]
-    """Files with their lines that were not run."""
+    """Files with their uncovered lines."""
     source: str
     """`journal`, `measured` on the work tree, or `draft`."""
     trouble: tuple[str, ...] = ()
     failed: bool = False
-    """Whether a test failed, or what is missing counts as a failure."""
+    """Whether a test failed, or missing coverage counts as a failure."""
 
     @property
     def passed(self) -> bool:
@@ -67,18 +67,18 @@ class TaskCoverage:
 
 @dataclass(frozen=True, slots=True)
 class _Measurement:
-    """What a task's test contracts ran of its own lines."""
+    """The measured lines of a task that its test contracts ran."""
 
     weight: Weight
     findings: tuple[Finding, ...]
-    """Why a test contract failed: then nothing is measured."""
+    """Why a test contract failed; then nothing is measured."""
     missing: tuple[str, ...]
     unrun: tuple[str, ...] = ()
-    """Held-out contracts whose files are not on this machine; they are never measured."""
+    """Held-out contracts whose files are not on this machine; they are not measured."""
 
 
 def check_coverage(project: Project, request: CoverageRequest) -> TaskCoverage:
-    """Look it up where the tree is still the one that was measured; else measure.
+    """Return the coverage if the measured tree is unchanged; else measure it.
 
     Raises RunnerError where no sandbox can be had.
     """
@@ -102,7 +102,7 @@ def check_coverage(project: Project, request: CoverageRequest) -> TaskCoverage:
 def _load_measurement(
     project: Project, repository: Repository, task: Task, asked: float
 ) -> TaskCoverage | None:
-    """The last measurement, if the work tree is the one that was measured."""
+    """Return the last coverage result if the working tree has not changed since."""
     known = project.state().task(task.id)
     last = known.passed
     coverage, tree = (last.coverage, last.tree) if last else (known.coverage, known.tree)
@@ -159,7 +159,7 @@ def _weigh(project: Project, task: Task, found: _Measurement, asked: float) -> T
 def _own(
     repository: Repository, task: Task, changes: tuple[Change, ...]
 ) -> Mapping[str, frozenset[int]]:
-    """The task's landed lines, and in its output files those that no commit has yet."""
+    """Return the task's landed lines, and the uncommitted ones in its output files."""
     paths = [one.path for one in changes if one.content is not None]
     outputs = ("**",) if task.writes_everything else task.outputs
     new = [path for path in paths if any(matches(glob, path) for glob in outputs)]
@@ -188,7 +188,7 @@ def _measure_in(context: GateContext, own: Mapping[str, frozenset[int]]) -> _Mea
 
 
 def coverage_lines(found: TaskCoverage) -> Iterator[str]:
-    """How much was run of how much, and what was not."""
+    """Yield the coverage and the lines that did not run."""
     coverage = found.coverage
     if coverage is None:
         yield f"{found.task}: coverage —"
@@ -200,7 +200,7 @@ def coverage_lines(found: TaskCoverage) -> Iterator[str]:
 
 
 def coverage_document(found: TaskCoverage) -> str:
-    """The document `check-coverage`."""
+    """Return the `check-coverage` JSON document."""
     return document(
         "check-coverage",
         task=found.task,

@@ -1,4 +1,4 @@
-"""DONE tasks proven again on what is there: before something is built on them, or as asked.
+"""Prove DONE tasks again on the current files, before other work builds on them or on request.
 
 Proving the whole tree: by `verify`, before a ship, and when a run has built everything.
 """
@@ -53,18 +53,18 @@ if TYPE_CHECKING:
 
     Wakes = Callable[[Callable[[], None]], None]
     FindUntouched = Callable[[Iterable[TaskState], str, frozenset[str]], frozenset[str]]
-    """Which DONE tasks nothing landed since can change, of a commit and the runner's documents."""
+    """Finds DONE tasks that no change since a commit affects, apart from runner documents."""
 
 
 _NAMED = 3
-"""Commits of people that are named; more are only counted."""
+"""Commits of people that are named; the rest are counted."""
 _SUBJECT = 60
 
 
 def inspection_of(
     project: Project, repository: Repository, say: Callable[[str], None]
 ) -> Inspection:
-    """What proves again on HEAD as it is. Raises RunnerError where no sandbox can be had."""
+    """Create the inspection that verifies tasks on HEAD. Raises RunnerError without a sandbox."""
     setup = worker_setup(project, repository)
     head = repository.head().commit or ""
     return Inspection(repository, setup, project.settings, project.environ, head, say)
@@ -91,7 +91,7 @@ def prove_before(
         for id_, one in find_unverified_tasks(
             session.project, tasks, state, session.repository
         ).items()
-        # What is not committed is in no tree that a proof could run on.
+        # Uncommitted work is in no tree that a proof could run on.
         if id_ in needed and not one.uncommitted
     }
     words = [id_ for id_ in needed & done if is_by_word(state.task(id_))]
@@ -105,14 +105,14 @@ def prove_before(
 
 
 def _may_begin(known: TaskState) -> bool:
-    """Whether this run may build a task, as far as its status tells."""
+    """Return whether the status of a task permits this run to build it."""
     return known.status in (Status.PENDING, Status.IN_PROGRESS) or (
         known.status is Status.BLOCKED and may_be_met(known)
     )
 
 
 def _beneath(reading: Reading, ids: Iterable[str]) -> set[str]:
-    """All that these tasks need, each looked at once: a plan of many tasks has long chains."""
+    """Return all transitive dependencies of these tasks, visiting each once."""
     graph, found, left = reading.graph, set[str](), list(ids)
     while left:
         new = [one for one in graph.dependencies(left.pop()) if one not in found]
@@ -127,7 +127,7 @@ def stale_what_is_gone(
     board: StatusWriter,
     say: Callable[[str], None],
 ) -> bool:
-    """Make STALE the tasks whose files do not exist; whether there are any."""
+    """Mark tasks with missing files as STALE; True if there are any."""
     gone = {id_: one.why for id_, one in found.items() if one.missing}
     for id_, why in gone.items():
         _stale(session, id_, why, board)
@@ -171,7 +171,7 @@ def prove_again(
 
 
 def _tell_unrun(found: Inspected | Verified, say: Callable[[str], None]) -> None:
-    """Say which held-out contracts could not run here, and how their files come back."""
+    """Report the held-out contracts that could not run here, and how to restore their files."""
     for finding in found.unrun:
         say("\n".join(finding_lines(finding)))
 
@@ -190,7 +190,7 @@ def _stale(session: Session, id_: str, why: str, board: StatusWriter) -> None:
 
 
 def make_done_event(task: Task, known: TaskState, now: Inspected, tree: str) -> TaskDone:
-    """What a task's DONE rests on from now: a proof of the bytes that are there."""
+    """Create the event that bases a task's DONE on a proof of the existing files."""
     return TaskDone(
         spec=task.spec,
         commit=known.commit,
@@ -207,7 +207,7 @@ def make_done_event(task: Task, known: TaskState, now: Inspected, tree: str) -> 
 def find_proven_words(
     settings: Settings, subjects: Iterable[Subject], results: Iterable[Inspected], tree: str
 ) -> Iterator[tuple[str, int, TaskDone]]:
-    """Tasks of which only a person's word was known, and that pass or that nothing has to prove.
+    """Yield unverified DONE tasks that now pass or need no proof, with attempt and event.
 
     With the attempt and what is to be noted of each.
     """
@@ -226,7 +226,7 @@ def find_proven_words(
 
 
 def subjects_of(tasks: Iterable[Task], states: Mapping[str, TaskState]) -> tuple[Subject, ...]:
-    """The tasks that are DONE, in the order of the plan."""
+    """Return the tasks that are DONE, in the order of the plan."""
     found = (Subject(task, states[task.id]) for task in tasks if task.id in states)
     return tuple(one for one in found if one.known.status is Status.DONE)
 
@@ -278,7 +278,7 @@ def gates_alone(
     documents: frozenset[str],
     say: Callable[[str], None],
 ) -> tuple[Verified, TreeVerified]:
-    """Nothing is DONE: the gates of the project hold all the same, and nobody notes that.
+    """Run only the project's gates if no task is DONE; nothing is recorded.
 
     Raises RunnerError (exit 3) without gates: where nothing was proven nothing is verified.
     """
@@ -300,7 +300,7 @@ def grades_after(
     states: Mapping[str, TaskState],
     verified: Verified,
 ) -> dict[str, Graded]:
-    """What each DONE task is worth, now that its proof has run on these bytes."""
+    """Return the grade of each DONE task after its proof ran on these files."""
     fails = {one.task: "its proof fails on this commit" for one in verified.tasks if not one.passed}
     passed = {one.task: one.proofs for one in verified.tasks if one.passed}
     now = {id_: _with_proof(known, passed.get(id_, ())) for id_, known in states.items()}
@@ -308,7 +308,7 @@ def grades_after(
 
 
 def _with_proof(known: TaskState, proofs: Sequence[Proof]) -> TaskState:
-    """The task as proven by what ran now, where that is a proof and nothing weaker was known."""
+    """Return the task state with the new proofs, if they are stronger than the known ones."""
     by = strongest(proofs)
     if any(one.kind == "coverage" or one.note == NOT_VERIFIED_HERE for one in proofs):
         known = known._replace(gaps=find_gaps(proofs))
@@ -326,7 +326,7 @@ def key_of_tree(
     subjects: Sequence[Subject],
     documents: frozenset[str],
 ) -> Digest:
-    """Under what a verification of these tasks on this commit is known."""
+    """Return the cache key for a verification of these tasks on this commit."""
     tasks = [one.task for one in subjects]
     return tree_key(repository, head, documents, tasks, project.settings)
 
@@ -397,7 +397,7 @@ def verify_at_end(
 
 
 def _format_shortfalls(verified: Verified) -> Iterator[str]:
-    """Every shortfall, then why each check failed."""
+    """Yield every shortfall, then the findings of failed checks."""
     yield from (f"  {line}" for line in verified.shortfalls)
     for one in verified.tasks:
         for finding in one.findings:
@@ -408,27 +408,27 @@ def _format_shortfalls(verified: Verified) -> Iterator[str]:
 def _mark_stale(
     session: Session, verified: Verified, state: RunState, board: StatusWriter
 ) -> frozenset[ExitCode]:
-    """Make STALE what has to answer for a failure; the halt of a regression where any has."""
+    """Mark tasks with failures of their own as STALE; return the regression exit code if any."""
     owners = [one for one in verified.tasks if one.to_answer_for]
     for one in owners:
         causes = name_causes(one.task, verified, state, session.repository)
         note = why_stale(one, "on the whole tree") + (f", {causes}" if causes else "")
         session.journal.note(TaskStaled(note=note), task=one.task, durable=True)
         board.say(one.task, Status.STALE, note)
-    # On another branch, where a person may be by now, the plan's file is that branch's.
+    # If the person switched branches, the plan file is that branch's.
     if owners and session.project.head().ref == session.branch.ref:
         board.publish(session.journal.note, head=verified.head)
     return frozenset({ExitCode.REGRESSION}) if owners else frozenset()
 
 
 def why_stale(one: Inspected, where: str) -> str:
-    """What fails of a task, and where: `TC-001 fails on the whole tree`."""
+    """Return the failing checks of a task and where: `TC-001 fails on the whole tree`."""
     checks = ", ".join(one.to_answer_for)
     return f"{checks} {'fails' if len(one.to_answer_for) == 1 else 'fail'} {where}"
 
 
 def name_causes(task: str, verified: Verified, state: RunState, repository: Repository) -> str:
-    """`last landed TASK-005 (3f2a1b…)` and what people committed since the task's proof was good.
+    """Return `last landed TASK-005 (3f2a1b…)` and people's commits since the task last passed.
 
     That is the last tree that was proven as a whole, or its own landing behind that. A landing
     that the tree held already is no cause.
@@ -452,7 +452,7 @@ def _last_landing(verified: Verified, state: RunState) -> Iterator[str]:
 
 
 def _committed_by_hand(repository: Repository, head: str, since: str) -> Iterator[str]:
-    """The commits that are no landing, record or undo of the runner, newest first."""
+    """Yield the commits that the runner did not make, newest first."""
     try:
         every = [one for one in story(repository, head, since=since) if not one.by_runner]
     except GitError:

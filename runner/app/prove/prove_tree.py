@@ -1,4 +1,4 @@
-"""A proof by hand: scratch trees of what is there now, and what a check of a task needs in one.
+"""Prove outside of a run: scratch trees of the current files, and the context for one check.
 
 What a change may affect is run there on the files as they are.
 """
@@ -51,11 +51,11 @@ class Slots(NamedTuple):
 
     slots: tuple[WorkerContext, ...]
     workers: WorkerPool
-    """What tells them that they are cancelled."""
+    """Pool that signals cancellation to them."""
 
 
 def worker_setup(project: Project, repository: Repository) -> WorkerSetup:
-    """What makes slots by the project's settings. Raises RunnerError where no sandbox can be had.
+    """Create the worker setup of the project's settings. Raises RunnerError without a sandbox.
 
     Nobody hears what is printed in them: the proofs say it.
     """
@@ -74,7 +74,7 @@ def worker_setup(project: Project, repository: Repository) -> WorkerSetup:
 
 @contextmanager
 def open_slots(project: Project, repository: Repository, count: int = 1) -> Iterator[Slots]:
-    """So many scratch trees, given back at the end. Raises RunnerError without a sandbox."""
+    """Open `count` scratch trees for the block. Raises RunnerError without a sandbox."""
     setup = worker_setup(project, repository)
     workers = WorkerPool(1, setup.site, inline=True)
     with ExitStack() as stack:
@@ -94,17 +94,17 @@ class WorkTreeSnapshot(NamedTuple):
 
     @classmethod
     def of(cls, repository: Repository) -> WorkTreeSnapshot:
-        """The project's files as they are now."""
+        """Create a snapshot of HEAD and the uncommitted changes."""
         return cls(repository.head().commit or "", tuple(find_uncommitted(repository)))
 
     def put_into(self, site: WorkerContext) -> None:
-        """Let a slot's tree hold exactly this."""
+        """Lay out exactly this snapshot in a slot's tree."""
         site.lay_out(self.head, self.changes)
 
     def context(
         self, site: WorkerContext, task: Task, environ: Mapping[str, str], logs: tuple[Path, str]
     ) -> GateContext:
-        """What a check of a task needs there; `logs` as `make_context` takes it."""
+        """Return the context for a task's checks in a slot; `logs` goes to `make_context`."""
         return make_context(
             site,
             task,
@@ -117,7 +117,7 @@ class WorkTreeSnapshot(NamedTuple):
 
 
 def find_uncommitted(repository: Repository) -> Iterator[Change]:
-    """Files of the project that are not as HEAD has them, as a proposal would have them."""
+    """Yield the uncommitted files of the project as changes."""
     for one in change_source.of_working_tree(repository):
         before = None if one.before is None else digest_of(one.before)
         if one.after is not None:
@@ -129,12 +129,12 @@ def find_uncommitted(repository: Repository) -> Iterator[Change]:
 
 
 CONTRACT = "contract:"
-"""What the id of an entry under Contracts begins with."""
+"""ID prefix of an entry under Contracts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reproven:
-    """How one test contract or contract ended."""
+    """The result of one test contract or contract."""
 
     task: str
     contract: str
@@ -142,14 +142,14 @@ class Reproven:
     findings: tuple[Finding, ...]
     seconds: float = 0.0
     failing: tuple[str, ...] = ()
-    """The tests that failed, by the names their tool gives them."""
+    """Failing tests, named as their tool names them."""
     ran_no_test: bool = False
     observed: Measured | None = None
-    """What ran, where that was asked for."""
+    """Measured run, if it was requested."""
 
     @property
     def unrun(self) -> tuple[Finding, ...]:
-        """Why it could not run: the held-out files are not on this machine."""
+        """Return findings of tests that could not run because held-out files are missing."""
         return tuple(one for one in self.findings if one.check == HELD_OUT_MISSING)
 
     @property
@@ -183,7 +183,7 @@ def prove_snapshot(
     *,
     observed: bool = True,
 ) -> tuple[Reproven, ...]:
-    """The same of any commit: tasks with the ids of their test contracts and contracts.
+    """Run the wanted contracts of tasks on a snapshot of any commit and return the results.
 
     Without `observed` no lines are counted, which takes a test less time.
     """
@@ -203,7 +203,7 @@ def _prove_all(
     opened: Slots,
     listener: Callable[[Reproven], object],
 ) -> tuple[Reproven, ...]:
-    """What came of each, in their order."""
+    """Prove all wanted tests in parallel and return the results in order."""
     count = len(opened.slots)
     with ThreadPoolExecutor(max_workers=count, thread_name_prefix="impact") as executor:
         futures = [executor.submit(room.prove, task, id_) for task, id_ in wanted]
@@ -211,7 +211,7 @@ def _prove_all(
             for future in as_completed(futures):
                 listener(future.result())
         except BaseException:
-            # In this order: the pool waits for its threads, and these wait for their commands.
+            # Order matters: the pool waits for its threads, and these wait for their commands.
             opened.workers.cancel()
             executor.shutdown(wait=True, cancel_futures=True)
             raise
@@ -220,18 +220,18 @@ def _prove_all(
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """Where the tests run: trees that stand free, and what is put into them."""
+    """The trees in which the tests run, and the files put into them."""
 
     project: Project
     snapshot: WorkTreeSnapshot
     observed: bool = True
     free: SimpleQueue[WorkerContext] = field(default_factory=SimpleQueue)
     scarce: Lock = field(default_factory=Lock)
-    """Held by a test whose task uses what only one may have."""
+    """Lock held by a test whose task uses an exclusive resource."""
 
     def prove(self, task: Task, id_: str) -> Reproven:
         """Run one test contract or contract in a tree that is free."""
-        # The lock before the tree: who waits for it keeps no tree from those that need no lock.
+        # Lock before tree: a waiting task takes no tree from tasks that need no lock.
         with self.scarce if task.uses else nullcontext():
             site = self.free.get()
             try:
@@ -245,7 +245,7 @@ class _Room:
 
 
 def _run(context: GateContext, id_: str, *, observed: bool) -> Reproven:
-    """One test contract or contract, as the proof of its task runs it."""
+    """Run one test contract or contract as the task's proof does."""
     family = contract_checks if id_.startswith(CONTRACT) else contract_tests
     check = next(one for one in family.checks(context.task, context.settings) if one.id == id_)
     if not observed:

@@ -1,4 +1,4 @@
-"""Publish at a person's request: push a branch, and open a pull request with `gh`.
+"""Push a branch and open a pull request with `gh`, at a person's request.
 
 `runner ship --pr` pushes what was shipped and opens one pull request for it. The programs run with
 the person's own rights, in bounded time, without a sandbox or task.
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 
 
 _SECONDS = 120.0
-"""The longest that a push, or a word with the forge, may take."""
+"""Timeout of a push or a forge call, in seconds."""
 _ADDRESS = regex(r"https?://\S+")
 _UNKNOWN_PERSON = regex(r"gh auth|log ?in|credential|\btoken|401", re.IGNORECASE)
-# Nobody sees a question here (`gh help environment`, git(1)): it is to fail, not to wait.
+# No prompt is visible here (`gh help environment`, git(1)): fail instead of waiting.
 _QUIET = {"GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1", "GIT_TERMINAL_PROMPT": "0"}
-# In the words of git's transport.c, which it translates into no language.
+# Texts of git's transport.c, which git does not translate.
 _REJECTED = ("[rejected]", "[remote rejected]", "non-fast-forward", "stale info")
 
 
@@ -77,7 +77,7 @@ class Publisher:
         )
 
     def default_branch(self) -> str:
-        """The branch that the remote's clones begin on; empty where it has none.
+        """Return the default branch of the remote; empty if it has none. Raises RunnerError.
 
         Raises RunnerError, exit 3, where this clone does not know and the remote does not answer.
         """
@@ -95,18 +95,18 @@ class Publisher:
         )
 
     def _hint(self, unheeded: tuple[str, ...]) -> str:
-        """What may help where the other end cannot be reached."""
+        """Return a hint for a remote that cannot be reached."""
         if unheeded:
             message = f"this repository's own {', '.join(unheeded)} is ignored"
             return f"{message}: copy what you need to ~/.gitconfig"
         return f"check the address: git remote get-url --push {self.remote}"
 
     def request_of(self, branch: str) -> str:
-        """The address of the open pull request of a branch; empty where there is none."""
+        """Return the URL of a branch's open pull request; empty if there is none."""
         words = ("--head", branch, "--state", "open", "--json", "url", "--limit", "1")
         ran = self._run(("gh", "pr", "list", *words), self._plain_environment())
         found = _ADDRESS.search(ran.tail) if ran.passed else None
-        # The address stands within JSON, whose closing signs the expression takes in.
+        # The address is inside JSON; the expression also matches the closing characters.
         return found[0].rstrip('"}],') if found else ""
 
     def open_request(self, branch: str, title: str, body: str, *options: str) -> str:
@@ -126,7 +126,7 @@ class Publisher:
         return found[-1] if found else ""
 
     def _plain_environment(self) -> Mapping[str, str]:
-        """The person's environment, in which the git that `gh` asks runs nothing it finds here."""
+        """Return the environment with safe git settings, for the git processes that `gh` starts."""
         settings = safe_config.SETTINGS + self.repository.configuration().silence()
         return {**self.environ, **safe_config.as_environment(settings, self.environ)}
 
@@ -137,7 +137,7 @@ class Publisher:
 
 
 def publisher(root: Path, repository: Repository, environ: Mapping[str, str]) -> Publisher | str:
-    """Who publishes from here, or what is missing for that, in words."""
+    """Return the publisher for this repository, or a message about a missing requirement."""
     remote = _remote(repository)
     if not remote:
         return "git has no remote (git remote add origin …)"
@@ -147,7 +147,7 @@ def publisher(root: Path, repository: Repository, environ: Mapping[str, str]) ->
 
 
 def _remote(repository: Repository) -> str:
-    """The remote of the branch that is checked out, else `origin`, else the only one."""
+    """Return the remote of the current branch, else `origin`, else the only one."""
     names = repository.git.line("remote").split()
     branch = repository.head().shown
     asked = repository.git.ask("config", "--get", f"branch.{branch}.remote")
@@ -160,7 +160,7 @@ def _remote(repository: Repository) -> str:
 
 
 def _default_branch(repository: Repository, remote: str) -> str:
-    """The branch that a remote's clone begins on, where this clone was made from it; else empty."""
+    """Return the default branch of the remote as recorded in this clone; empty if unknown."""
     asked = repository.git.ask("symbolic-ref", "-q", f"refs/remotes/{remote}/HEAD")
     return asked.out.decode("utf-8", "replace").strip().removeprefix(f"refs/remotes/{remote}/")
 
@@ -195,14 +195,14 @@ def errand(
 
 
 _OF_A_HOOK = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"})
-"""What git says to its hooks, and what would send another git to the wrong place."""
+"""Variables that git sets for hooks and that would misdirect another git."""
 
 
 # --- ship request ---------------------------------------------------------------------
 
 
 _USUAL = ("main", "master")
-"""What a remote without any branch is likely to take pull requests into."""
+"""Likely target branches of a remote without any branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,13 +215,13 @@ class PullRequestDraft:
     def open(self, title: str, body: str, tag: str) -> str:
         """Push the branch and the tag, and open it; the address of the one that is open already."""
         self.publisher.push(f"refs/heads/{self.branch}", f"refs/tags/{tag}")
-        # An earlier ship, or one that was killed here, may have opened it: a forge takes no second.
+        # An earlier or killed ship may have opened it: a forge accepts no second one.
         known = self.publisher.request_of(self.branch)
         return known or self.publisher.open_request(self.branch, title, redact(body))
 
 
 def find_request(project: Project) -> PullRequestDraft:
-    """Look before anything is shipped. Raises RunnerError (exit 2) for what is missing."""
+    """Prepare the pull request before a ship. Raises RunnerError (exit 2) if that fails."""
     with Repository.open(project.root) as repository:
         return _find_request(project, repository)
 
@@ -259,7 +259,7 @@ def publish_ship(project: Project, request: PullRequestDraft, tag: str) -> str:
 
 
 def last_verification(project: Project) -> TreeVerified:
-    """The last proof of a whole tree that passed."""
+    """Return the last passed verification of a whole tree."""
     records = read_journal(project.journal_path, wanted=frozenset({"tree.verified"}))
     found = [one.event for one in records if isinstance(one.event, TreeVerified)]
     return next(one for one in reversed(found) if one.passed)
@@ -272,7 +272,7 @@ def body_of(
     state: RunState,
     verified: TreeVerified | None,
 ) -> str:
-    """What the pull request says."""
+    """Return the text of the pull request."""
     states = {task.id: state.task(task.id) for task in tasks}
     grades = grades_in(project, tasks, state)
     return ship.request_text(tag, tasks, states, verified, grades, state.drafted)

@@ -1,4 +1,4 @@
-"""What an assistant's session changed, proven when it wants to stop.
+"""Prove the changes of an assistant's session when it is about to stop.
 
 At its start the files that differ from HEAD are noted, so that a person's own unfinished work is
 nobody's fault; at its stop the test contracts that the rest may affect run. The note lies in the
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from runner.impact.change import Changed
 
 MOST_SENT_BACK = 3
-"""Times that one session is kept from stopping: who cannot mend it is not held forever."""
+"""How often one session is kept from stopping: one that cannot repair its work may stop."""
 _KEPT = 20
 _SESSION = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -44,14 +44,14 @@ class StopAnswer:
     """The answer to a session that wants to stop."""
 
     failed: tuple[Reproven, ...] = ()
-    """What fails on its changes; it is to go on and mend it."""
+    """Proofs that fail on its changes; it must continue and repair them."""
     changed: tuple[str, ...] = ()
     note: str = ""
-    """A message for the person where nothing could be proven, or no more is sent back."""
+    """Message for the person if nothing could be proven, or no more is sent back."""
 
 
 def note_begin(folder: Path, environ: Mapping[str, str], session: str) -> None:
-    """Note how the tree is when a session begins; nothing where the folder has no plan."""
+    """Record the tree's state at the start of a session; does nothing without a plan."""
     project = _open(folder, environ)
     if project is None:
         return
@@ -93,12 +93,12 @@ def check_stop(folder: Path, environ: Mapping[str, str], session: str) -> StopAn
 
 
 def _changes(project: Project, note: Mapping[str, Any]) -> tuple[Changed, ...]:
-    """What differs now from when the session began."""
+    """Return the changes since the start of the session."""
     head, before = note.get("head"), note.get("before")
-    # Of a note that was lost all that differs from HEAD counts: too much is run, not too little.
+    # If the note was lost, all differences from HEAD count: rather too many tests than too few.
     known = before if isinstance(before, dict) else {}
     with Repository.open(project.root) as repository:
-        # Against the commit of the begin: what the session committed no longer differs from HEAD.
+        # Compare with the start commit: what the session committed no longer differs from HEAD.
         if isinstance(head, str) and head and repository.resolve(head) is not None:
             _, found = change_source.since(repository, head)
         else:
@@ -108,7 +108,7 @@ def _changes(project: Project, note: Mapping[str, Any]) -> tuple[Changed, ...]:
 
 
 def _open(folder: Path, environ: Mapping[str, str]) -> Project | None:
-    """The project, where it has a plan that can be read."""
+    """Open the project if it has a readable plan, else return None."""
     try:
         project = Project.open(folder, environ, {})
         project.plan(project.plan_bytes)
@@ -122,7 +122,7 @@ def _digest(one: Changed) -> str:
 
 
 def _place(project: Project, session: str) -> Path:
-    # It is the program's word, and becomes a file's name.
+    # The program chose it, and it becomes a file name.
     name = _SESSION.sub("", session)[:64] or "session"
     return project.cache / "sessions" / f"{name}.json"
 
@@ -145,7 +145,7 @@ def _write(project: Project, session: str, note: Mapping[str, Any]) -> None:
 
 
 def _find_age(note: Path) -> float:
-    """When it was written; 0 for one that another session takes away meanwhile."""
+    """Return the modification time of a note; 0 if another session has just removed it."""
     try:
         return note.stat().st_mtime
     except FileNotFoundError:
@@ -153,7 +153,7 @@ def _find_age(note: Path) -> float:
 
 
 def format_failures(answer: StopAnswer) -> Iterator[str]:
-    """What the agent reads: what fails, and what it printed."""
+    """Yield the failing tests and their output for the agent."""
     changed = join_few([display(path) for path in answer.changed])
     yield f"the plan's tests fail after this session's changes ({changed}):"
     for one in answer.failed:

@@ -1,4 +1,4 @@
-"""A command, or a shell, in the tree, sandbox, environment and folder of a task's last proof."""
+"""Run a command or a shell in the tree, sandbox, environment and folder of a task's last proof."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class TreeChoice(StrEnum):
-    """Which tree a person asks for."""
+    """The tree that a person chose."""
 
     DRAFT = "draft"
     PROPOSAL = "proposal"
@@ -52,11 +52,11 @@ class ShellSubject(NamedTuple):
 
 
 class ShellExit(NamedTuple):
-    """How the command ended."""
+    """The exit of the command."""
 
     exit: int
     why: str = ""
-    """Why the proof refuses it although it ended with 0."""
+    """Why the proof fails although the command exited with 0."""
 
 
 def run_in_tree(
@@ -98,7 +98,7 @@ def run_in_tree(
 def _lay_out_held_out(
     project: Project, context: GateContext, files: Mapping[str, bytes]
 ) -> Iterator[GateContext]:
-    """The same place; with held-out files a copy of it, which is removed at the end."""
+    """Yield the context, with held-out files in a temporary copy of its folder."""
     if not files:
         yield context
         return
@@ -135,7 +135,7 @@ def open_tree(
 def find_subject(
     repository: Repository, known: TaskState, wanted: TreeChoice | None
 ) -> ShellSubject:
-    """What was proven last: held work, the draft of what did not pass, or HEAD."""
+    """Return the subject of the last proof: held work, the draft of a failed attempt, or HEAD."""
     head = repository.head().commit or ""
     if wanted is TreeChoice.BASE:
         base = known.base if known.base and repository.resolve(known.base) else head
@@ -173,7 +173,7 @@ def _run(words: Sequence[str], context: GateContext) -> ShellExit:
 
 
 def _find_check(line: str, task: Task, context: GateContext) -> Check | None:
-    """The task's own check of this id or command: its network and limits hold."""
+    """Return the task's check with this ID or command, or None."""
     checks = [one for one in checks_of(task, context.settings) if one.command]
     return next((one for one in checks if line in (one.id, one.command)), None)
 

@@ -1,4 +1,4 @@
-"""What is known of the tree as it is: whether it was proven whole, and what each DONE is worth."""
+"""Report whether the current tree was proven as a whole, and the grade of each DONE task."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def find_unverified_tasks(
     state: RunState,
     repository: read.Repository | None = None,
 ) -> Mapping[str, Unverified]:
-    """By id the DONE tasks whose files no proof is about, in HEAD or in the work tree.
+    """Return by id the DONE tasks with files in HEAD or work tree that no proof covers.
 
     Where nothing was found and no file was touched since, git is not asked.
     """
@@ -63,7 +63,7 @@ def find_unverified_tasks(
     with nullcontext(repository) if repository else read.Repository.open(project.root) as opened:
 
         def dirty(blobs: Mapping[str, str]) -> Iterable[str]:
-            # Before git looks: a file that is saved in between is another one next time.
+            # Before git reads: a file saved in between counts as changed next time.
             asked.update((path, _look(project, path)) for path in blobs)
             return [one.path for one in opened.state().dirty] if blobs else []
 
@@ -81,16 +81,16 @@ class Moment(NamedTuple):
     head: str
     seq: int
     others: int = 0
-    """Events that were not written by who asks."""
+    """Number of events that the asking journal writer did not write."""
 
     @classmethod
     def of(cls, head: str | None, journal: JournalWriter) -> Moment:
-        """Now, for a run."""
+        """Create the moment of a run's current state."""
         return cls(head or "", journal.state.seq, journal.others)
 
 
 def carry_known(project: Project, old: Moment, new: Moment) -> None:
-    """What was found at one moment holds at another, too: git need not be asked again.
+    """Carry a result from one moment over to another, so that git need not run again.
 
     For what is the run's own between the two: a record commit, which writes its documents alone,
     and events that make no task DONE.
@@ -107,7 +107,7 @@ def grades_in(
     repository: Repository | None = None,
     found: Mapping[str, Unverified] | None = None,
 ) -> dict[str, Graded]:
-    """What each DONE task is worth now: the one answer for every text that tells of it.
+    """Return the current grade of each DONE task; all reports use this function.
 
     `found`: what is unverified, where that was looked for already.
     """
@@ -140,12 +140,12 @@ def _is_here(project: Project, task_id: str, path: str, digest: Digest) -> bool:
 
 
 def _look(project: Project, path: str) -> list[int]:
-    """By what a file is seen to be untouched."""
+    """Return the stat fields that show whether a file is unchanged; empty if it is missing."""
     try:
         seen = (project.root / path).lstat()
     except OSError:
         return []
-    # As git's index has it: `touch -d` sets mtime back, and nobody but the system sets ctime.
+    # As in git's index: `touch -d` can reset mtime, but only the system sets ctime.
     return [seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino]
 
 
@@ -154,7 +154,7 @@ def _key(head: str, seq: int) -> str:
 
 
 def _load_known(project: Project, key: str) -> dict[str, list[int]] | None:
-    """The files that were looked at, where nothing was found and none was touched since."""
+    """Return the scanned files if none has changed since a scan without findings, else None."""
     try:
         kept = json.loads((project.cache / _KEPT).read_bytes())
         files = cast("dict[str, list[int]]", kept["files"])
@@ -174,7 +174,7 @@ def _keep(project: Project, key: str, files: Mapping[str, list[int]]) -> None:
 
 
 def format_unverified(found: Mapping[str, Unverified]) -> str:
-    """The number, and the way to have them proven."""
+    """Return a note on unverified tasks with the command to verify them."""
     ids = display(join_few(list(found)))
     first = display(next(iter(found.values())).why)
     verb = "is" if len(found) == 1 else "are"
@@ -189,7 +189,7 @@ _VERIFIED_KEPT = "trees-as-named.json"
 
 @dataclass(frozen=True, slots=True)
 class KnownTree:
-    """What a run that builds nothing says of the tree that it finds."""
+    """The known facts about the current tree, for a run that builds nothing."""
 
     note: str = ""
     code: ExitCode = ExitCode.OK
@@ -224,7 +224,7 @@ def find_verification(
 def _keys(
     project: Project, state: RunState, head: str, repository: read.Repository | None
 ) -> frozenset[Digest]:
-    """Under what this tree may be known: with the tasks that a person only called DONE, or not."""
+    """Return the cache keys of this tree, with and without tasks that a person marked DONE."""
     discovered_gates.take_up_default_gates(project)
     tasks = project.outline().tasks
     some = [task for task in tasks if state.task(task.id).verified]

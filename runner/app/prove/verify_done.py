@@ -1,4 +1,4 @@
-"""What is DONE proven again on HEAD, as a person asks: one task, or everything."""
+"""Prove one DONE task or all of them again on HEAD."""
 
 from __future__ import annotations
 
@@ -61,26 +61,26 @@ if TYPE_CHECKING:
 _MARKS = {"pass": "✓", "fail": "✗", "flaky": "⚠", "known": "⚠", "skipped": "—"}
 
 _SHOWN = 3
-"""Files that fit in a line."""
+"""Files shown in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedTask:
-    """What proving one task again came to."""
+    """The result of proving one task again."""
 
     verified: Verified
     now: Inspected
     evidence: Evidence | None
     differences: tuple[Difference, ...]
-    """From its evidence."""
+    """Differences from its evidence."""
     unseen: tuple[str, ...]
-    """Files that were not looked at, since they are not committed."""
+    """Files that were not checked because they are uncommitted."""
     stale: tuple[str, ...] = ()
-    """Tasks that were DONE until now."""
+    """Tasks that were DONE before."""
     unproven: str = ""
-    """What its DONE was worth before, where that is no proof: a passing one may say more now."""
+    """Previous grade of a DONE without proof: a passing proof may improve it."""
     was_stale: bool = False
-    """Whether it was STALE before: that a proof passes does not end."""
+    """Whether it was STALE before: a passing proof does not change that."""
 
     @property
     def code(self) -> ExitCode:
@@ -97,11 +97,11 @@ class VerifiedTask:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedWhole:
-    """What proving everything again came to."""
+    """The result of proving everything again."""
 
     verified: Verified
     tree: Digest
-    """Under what this verification is known."""
+    """Digest of the tree under which this verification is stored."""
     grades: Mapping[str, Graded]
     not_done: tuple[str, ...]
     unseen: tuple[str, ...]
@@ -109,7 +109,7 @@ class VerifiedWhole:
 
 
 def verify_task(project: Project, typed: str, say: Say) -> VerifiedTask:
-    """Its tests, contracts, gates and coverage on HEAD, beside its evidence.
+    """Verify a task on HEAD with its tests, contracts, gates and coverage; compare its evidence.
 
     What a person changed by hand and passes is known as proven from then on; what does not pass
     is STALE.
@@ -145,7 +145,7 @@ def verify_task(project: Project, typed: str, say: Say) -> VerifiedTask:
 
 
 def verify_whole(project: Project, say: Say, *, changed_only: bool = False) -> VerifiedWhole:
-    """Every check of everything that is DONE on HEAD, each command once; what fails is STALE.
+    """Verify all DONE tasks on HEAD, each command once, and mark failed ones as STALE.
 
     With `changed_only`, the own checks of tasks that nothing landed since can change stand.
     Raises RunnerError (exit 3) where nothing is DONE and no gate is set.
@@ -181,7 +181,7 @@ def verify_whole(project: Project, say: Say, *, changed_only: bool = False) -> V
 
 
 def stale_what_fails(project: Project, verified: Verified, say: Say) -> tuple[str, ...]:
-    """Make STALE, as the end of a run does, what is DONE and fails on HEAD; its ids.
+    """Mark DONE tasks that fail on HEAD as STALE, as the end of a run does; returns their ids.
 
     A short run of its own. Nothing is written where there is no journal, as in a fresh clone, and
     where a run is going on: its end proves the whole itself. What a person waived stays.
@@ -192,7 +192,7 @@ def stale_what_fails(project: Project, verified: Verified, say: Say) -> tuple[st
     try:
         with open_transaction(project) as transaction:
             now = [one for one in failing if _is_believed(project, transaction.state, one.task)]
-            # Looked at under the lock: a failure belongs to the commit on which it failed.
+            # Checked under the lock: a failure belongs to the commit on which it failed.
             if now and project.head().commit == verified.head:
                 transaction.begin("verify")
                 for one in now:
@@ -209,7 +209,7 @@ def stale_what_fails(project: Project, verified: Verified, say: Say) -> tuple[st
 def _prove_words(
     project: Project, verified: Verified, subjects: Sequence[Subject], tree: str, say: Say
 ) -> Mapping[str, TaskState]:
-    """Note as proven what only a person's word was for and passes on HEAD; what is known now.
+    """Record passing tasks that only a person had marked DONE as proven; returns their new states.
 
     As before something is built on it, a run of its own; where there is no journal, of nothing.
     """
@@ -232,19 +232,19 @@ def _prove_words(
 
 
 def _is_word(known: TaskState) -> bool:
-    """Whether nobody but a person says that it is DONE, with a waiver or without."""
+    """Return whether a task is DONE without a proof, with or without a waiver."""
     return known.status is Status.DONE and not known.verified
 
 
 def _is_believed(project: Project, state: RunState, id_: str) -> bool:
-    """Whether a task is DONE by the runner's word rather than by a person's waiver."""
+    """Return whether a task is DONE without a waiver in effect."""
     known = state.task(id_)
     waived = known.waived is not None and stands(project.root, known.waived)
     return known.status is Status.DONE and not waived
 
 
 def _list_unseen_files(project: Project, repository: Repository, say: Say) -> tuple[str, ...]:
-    """Files of the work tree that are not as HEAD has them: they are not looked at."""
+    """Return uncommitted files of the working tree, which the verification of HEAD ignores."""
     own = project.documents
     facts = repository.state()
     paths = [*(file.path for file in facts.dirty), *facts.untracked]
@@ -258,7 +258,7 @@ def _list_unseen_files(project: Project, repository: Repository, say: Say) -> tu
 def _remember(
     project: Project, event: TreeVerified | TaskDone, say: Say, task: str = "", attempt: int = 0
 ) -> None:
-    """Let the journal know; where there is none, or a run holds it, nothing is written."""
+    """Record an event in the journal, unless there is none or a run holds it."""
     if not project.journal_path.exists():
         return
     try:
@@ -272,7 +272,7 @@ def _remember(
 
 
 def task_document(found: VerifiedTask) -> str:
-    """One task that was proven again, as one JSON document."""
+    """Return the verification of one task as a JSON document."""
     return document(
         "verify",
         task=found.now.task,
@@ -290,7 +290,7 @@ def task_document(found: VerifiedTask) -> str:
 
 
 def whole_document(found: VerifiedWhole) -> str:
-    """Everything that was proven again, as one JSON document."""
+    """Return the verification of all tasks as a JSON document."""
     verified, grades = found.verified, found.grades
     return document(
         "verify",
@@ -313,7 +313,7 @@ def whole_document(found: VerifiedWhole) -> str:
 
 
 def task_lines(found: VerifiedTask) -> Iterator[str]:
-    """One task that was proven again, beside its evidence."""
+    """Yield the result of verifying one task, and its differences from the evidence."""
     yield from _inspected_lines(found.now)
     if found.differences:
         yield "differs from its evidence:"
@@ -333,7 +333,7 @@ def task_lines(found: VerifiedTask) -> Iterator[str]:
 def whole_lines(
     verified: Verified, missing: Sequence[str] = (), grades: Mapping[str, Graded] | None = None
 ) -> Iterator[str]:
-    """A task a line with its checks, findings of what failed, then the total."""
+    """Yield one line a task with its checks, findings of failed ones, then the total."""
     for one in verified.tasks:
         yield from _inspected_lines(one) if not one.passed or one.unrun else [_task_line(one)]
     if missing:

@@ -1,1 +1,1 @@
-"""The write pipeline by hand."""
+"""The write pipeline as separate commands."""

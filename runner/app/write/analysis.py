@@ -1,4 +1,4 @@
-"""Static analysis by hand: of single files, its history, and what `doctor` says of analysers."""
+"""Run static analysis on single files, read its history, and report analysers to `doctor`."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Analysed:
     """Static analysis findings on the files that were named."""
 
     report: SastReport
-    """With a note for each file that no analyser reads."""
+    """Report with a note for each file that no analyser reads."""
     unreadable: tuple[Unreadable, ...] = ()
     lost: RunnerError | None = None
-    """Why the findings were not kept in the history."""
+    """Why the findings were not saved to the history."""
     none_seen: bool = False
-    """Whether nothing at all was looked at."""
+    """Whether nothing at all was analysed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class HistoryFinding:
 
 
 def find_task_id(workplace: Workplace, typed: str) -> tuple[str, RunnerError | None]:
-    """The id that is meant; one that the plan does not know is no reason not to scan."""
+    """Return the task ID, and the error if the plan does not contain it."""
     try:
         return workplace.task(typed)[0], None
     except RunnerError as error:
@@ -93,7 +93,7 @@ def analyse_files(
 
 
 def _scan_file(workplace: Workplace, name: str, content: bytes) -> SastReport | None:
-    """One file by bandit where it is Python, and by the installed tools of its language."""
+    """Scan one file with bandit if it is Python, and with installed tools for its language."""
     path = display_path(workplace.near(Path(name)))
     python = language_of(path, content) == "python"
     report = sast.scan_file(content, path) if python else None
@@ -102,7 +102,7 @@ def _scan_file(workplace: Workplace, name: str, content: bytes) -> SastReport | 
 
 
 def _advise(workplace: Workplace, name: str) -> str:
-    """Why nothing looked at a file, and what to install for it where something could."""
+    """Return why no analyser read a file, and what to install if one could."""
     laboratory = _laboratory(workplace, workplace.root)
     advice = laboratory.find_unread((display_path(workplace.near(Path(name))),))
     return next(advice, "no installed analyser reads this file")
@@ -121,7 +121,7 @@ def _keep(workplace: Workplace, report: SastReport, task: str) -> RunnerError | 
 
 
 def list_kept(workplace: Workplace, task: str = "") -> tuple[HistoryFinding, ...]:
-    """What scans have found so far, of one task perhaps; notes of what was not looked at, too."""
+    """Return past findings of scans, optionally of one task, including notes on unscanned files."""
     kept = []
     for record in sast.load_findings(workplace.root, workplace.task(task)[0] if task else ""):
         time, whose, attempt = (record.get(name) for name in ("time", "task", "attempt"))
@@ -137,7 +137,7 @@ def list_kept(workplace: Workplace, task: str = "") -> tuple[HistoryFinding, ...
 
 
 def load_findings_of(root: Path, attempts: Mapping[str, int]) -> tuple[SastFinding, ...]:
-    """What was found, and not looked at, in one attempt of each of these tasks: each once."""
+    """Return the distinct findings and notes of one attempt of each of these tasks."""
     kept = (
         _finding(record)
         for record in sast.load_findings(root)
@@ -147,7 +147,7 @@ def load_findings_of(root: Path, attempts: Mapping[str, int]) -> tuple[SastFindi
 
 
 def _finding(record: Mapping[str, object]) -> SastFinding:
-    """A record of the history; what is no text or number there is left empty."""
+    """Parse a finding of the history; fields of a wrong type become empty or 0."""
     texts = {
         name: value if isinstance(value := record.get(name), str) else ""
         for name in ("path", "rule", "severity", "confidence", "message", "tool", "digest")
@@ -162,7 +162,7 @@ def _finding(record: Mapping[str, object]) -> SastFinding:
 
 
 def _scan_by_tools(workplace: Workplace, path: str, content: bytes) -> SastReport | None:
-    """What installed analysers say of a copy of one file of the project; None where none looked."""
+    """Scan a copy of one project file with the installed analysers; None if none of them ran."""
     inside = not Path(path).is_absolute() and (workplace.root / path).is_file()
     if not inside or not select_scanners((path,)):
         return None
@@ -173,7 +173,7 @@ def _scan_by_tools(workplace: Workplace, path: str, content: bytes) -> SastRepor
 
 
 def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[diagnostic.Diagnostic]:
-    """For `doctor`: the analysers that the repository's files, and planned ones, call for."""
+    """Yield the analysers that existing and planned files need, for `doctor`."""
     laboratory = _laboratory(Workplace.of(project.root, project.environ), project.cache)
     with Repository.open(project.root) as repository:
         commit = repository.head().commit
@@ -194,7 +194,7 @@ def analysis_signs(project: Project, outputs: Iterable[str]) -> Iterator[diagnos
 
 
 def _laboratory(workplace: Workplace, folder: Path) -> ScanWorkspace:
-    """Around the project as it lies there, in the sandbox that its person has chosen."""
+    """Create a scan workspace around the project in the sandbox that the person chose."""
     root = workplace.root
     return ScanWorkspace(
         folder=folder,
@@ -207,7 +207,7 @@ def _laboratory(workplace: Workplace, folder: Path) -> ScanWorkspace:
 
 
 def sandbox_here(workplace: Workplace) -> Sandbox:
-    """What encloses commands by hand. Raises RunnerError where a person wants what is not here."""
+    """Return the sandbox for manual commands. Raises RunnerError if it is not available."""
     return choose_sandbox(_sandbox(workplace), (), (Places.of(workplace.environ).held_out,))
 
 
@@ -219,13 +219,13 @@ def _sandbox(workplace: Workplace) -> str:
 
 
 def finding_line(one: SastFinding) -> str:
-    """One finding, in one line."""
+    """Return one finding on one line."""
     place = f"{display_path(one.path)}:{one.line}:{one.column}"
     return f"{place}: {display(one.severity)}: {display(one.rule)} {display(one.message)}"
 
 
 def sast_document(found: Iterable[tuple[SastFinding, dict[str, Json]]]) -> str:
-    """Findings with the writes they belong to, as one JSON document."""
+    """Return findings with their writes as a JSON document."""
     findings: list[Json] = []
     notes: list[Json] = []
     for one, whose in found:
@@ -256,6 +256,6 @@ def _note(one: SastFinding) -> dict[str, Json]:
 
 
 def sast_sarif(report: SastReport, failures: tuple[str, ...]) -> str:
-    """The report of an analysis as SARIF."""
+    """Return the report of an analysis as SARIF."""
     results = map(sarif.of_sast, (*report.findings, *report.notes))
     return sarif.sarif_document(results, tools=("bandit",), failures=failures)

@@ -1,4 +1,4 @@
-"""Whether one file that a person proposes compiles: by itself, and in a copy of its project."""
+"""Check whether one proposed file compiles, alone and in a copy of its project."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _UNTRUSTED = Finding(
 
 
 def compile_alone(change: Change, workplace: Workplace) -> tuple[Finding, ...]:
-    """What keeps the file from being read in its own language; scripts are read by `bash -n`."""
+    """Return the syntax errors of the file in its own language; `bash -n` checks scripts."""
     if change.content is None:
         return ()
     with TemporaryFolder("compile") as folder:
@@ -59,7 +59,7 @@ def compile_alone(change: Change, workplace: Workplace) -> tuple[Finding, ...]:
 
 
 def compile_in_project(change: Change, workplace: Workplace) -> tuple[Finding, ...]:
-    """What the project's compilers, and those of the settings, say of the tree with the change.
+    """Return what the project's compilers find in a copy of the tree with the change.
 
     It is tried in a copy of the tree as it stands, uncommitted files too. What was wrong there
     before is a warning: this change is not to blame for it. Before a person trusts the repository,
@@ -102,12 +102,12 @@ def require_compiled(change: Change, workplace: Workplace) -> None:
 
 
 def _is_trusted(project: Project) -> bool:
-    """Whether a person agreed to what the repository runs, these compilers included."""
+    """Return whether a person trusts the repository's compile commands; always true in CI."""
     from runner.config.trust import Trust
 
     if project.environ.get("CI", "").lower() == "true":
         return True
-    # In the very words in which `require_trust` showed them: a yes is kept as their digest.
+    # Exactly as `require_trust` showed them: trust is stored as their digest.
     brought = [
         f"{command} (compiles {glob})"
         for glob, command in project.settings.compile
@@ -132,7 +132,7 @@ def _try_compile(
 def _compare_with_base(
     site: WorkerContext, change: Change, commands: tuple[CompileCommand, ...]
 ) -> tuple[Finding, ...]:
-    """What is wrong with the change in the tree; what is wrong without it only as a warning."""
+    """Return the compile findings of the change; findings that exist without it become warnings."""
     run_command = _runs(site.place, site.sandbox, site.base_environment)
     tree = site.scratch.project
     old = tree / change.path
@@ -141,9 +141,9 @@ def _compare_with_base(
     found = compile_projects(tree, (change.path,), commands, run_command)
     if not any(one.refuses for one in found):
         return found
-    # Only for what is refused: most changes compile, and need no second go.
+    # Only for rejected changes: most changes compile and need no second run.
     site.scratch.apply((replace(change, content=before),))
-    # By its words and not by its line, which the change itself may have moved.
+    # Compare messages, not lines, which the change itself may have moved.
     known = {
         (one.path, one.message)
         for one in compile_projects(tree, (change.path,), commands, run_command)
@@ -157,7 +157,7 @@ def _compare_with_base(
 
 
 def _here(found: Finding) -> Finding:
-    """Make a missing compiler a note: in a manual check it is no reason to refuse."""
+    """Turn a missing compiler into a warning: in a manual check it is no reason to reject."""
     if found.check != MISSING:
         return found
     return replace(found, severity=Severity.WARNING, hint=found.hint.replace(", then: runner", ""))

@@ -1,4 +1,4 @@
-"""Files of other tools: found in a folder, read, or fetched; each with its form."""
+"""Find, read or fetch task files of other tools, and detect their format."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _USUAL = (
     "backlog/tasks/*.md",
     "tasks/*.md",
 )
-"""Where the tools keep them; a folder is searched in this order, and the first that fits counts."""
+"""Default places of the tools; each folder is searched in this order, the first match counts."""
 _LARGEST = 10_000_000
-"""Bytes of one file."""
+"""Maximum size of one file, in bytes."""
 _SECONDS = 20
 
 
@@ -40,7 +40,7 @@ class ForeignFile:
     """A file that holds tasks."""
 
     shown: str
-    """How Source names it: relative to the project where it lies in it."""
+    """Path as in Source: relative to the project if the file is in it."""
     text: str
     form: Form
 
@@ -51,7 +51,7 @@ class ForeignFile:
 
 
 def gather(root: Path, source: str, form: Form | None, stdin: str) -> list[ForeignFile]:
-    """What `source` holds. Raises RunnerError where no tasks are there in a form that is known."""
+    """Return the files of `source`. Raises RunnerError if none holds tasks in a known format."""
     if source == "-":
         return [_file("stdin", stdin, form)]
     if source.startswith(("https://", "http://")):
@@ -97,7 +97,7 @@ def _shown(root: Path, place: Path) -> str:
 
 
 def read_text(place: Path) -> str:
-    """A file as text, every byte kept. Raises RunnerError."""
+    """Read a file as text with undecodable bytes preserved. Raises RunnerError."""
     try:
         if place.stat().st_size > _LARGEST:
             raise RunnerError("this file is larger than 10 MB", where=str(place), hint="split it")
@@ -120,7 +120,7 @@ def _file(shown: str, text: str, form: Form | None) -> ForeignFile:
 
 
 def _fetch(address: str) -> str:
-    """The text behind an address; nothing is sent but the question."""
+    """Fetch a URL and return its text. Raises RunnerError if that fails."""
     from http.client import HTTPException
     from urllib.error import URLError
     from urllib.request import Request
@@ -131,7 +131,7 @@ def _fetch(address: str) -> str:
     try:
         request = Request(address, headers=headers)  # noqa: S310  # http and https alone come here
         with open_timed().open(request, timeout=_SECONDS) as answer:
-            # One byte more than is taken: that tells a larger answer, whatever its headers say.
+            # One byte over the limit: detects a larger response, whatever its headers say.
             data: bytes = answer.read(_LARGEST + 1)
     except (URLError, OSError, ValueError, HTTPException) as error:
         raise RunnerError(

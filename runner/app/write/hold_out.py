@@ -1,4 +1,4 @@
-"""Move tests out of the implementer's reach: `runner hold-out`."""
+"""`runner hold-out`: move tests to where the implementer cannot read them."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ _REMARK = Severity.WARNING
 
 @dataclass(frozen=True, slots=True)
 class HoldOut:
-    """What a person asks for."""
+    """A request to hold tests out."""
 
     task: str
     files: tuple[str, ...]
     contract: str = ""
-    """A command that becomes a held-out contract."""
+    """Command that becomes a held-out contract."""
     replace: bool = False
     source: Path | None = None
-    """The folder of `--from`; None takes the files out of the work tree."""
+    """Folder of `--from`; None: take the files out of the work tree."""
     copy: bool = False
-    """Whether the originals stay, and files that git has are allowed."""
+    """Whether the originals stay, which also allows files tracked by git."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +72,14 @@ class HeldOutState:
 
 
 class HeldOutResult(NamedTuple):
-    """What `hold-out` did."""
+    """The result of `hold-out`."""
 
     task: str
     moved: tuple[str, ...]
     contracts: tuple[str, ...]
-    """Ids of the task's held-out contracts."""
+    """IDs of the task's held-out contracts."""
     kept: bool
-    """Whether the originals stay where they are."""
+    """Whether the originals stay in place."""
     remarks: tuple[Finding, ...] = ()
 
 
@@ -173,7 +173,7 @@ class _Move:
         once = {path: self._check(path, content) for path, content in contents.items()}
         self._require_digests(contents)
         edited = self._edit(contents)
-        # From here on the disk changes.
+        # From here on files change.
         if self.store.base is None:
             make_store_id(self.project.folders.common)
             self.project.__dict__.pop("held_out")  # it is read again, with the id
@@ -223,11 +223,11 @@ class _Move:
             )
 
     def _path_of(self, typed: str) -> str:
-        """The path of a file that was typed, relative to the project."""
+        """Return the path of a given file, relative to the project."""
         return str(PurePosixPath(typed if self.asked.source else self.workplace.path_of(typed)))
 
     def _read(self, path: str) -> bytes:
-        """The bytes of a file; those of the store where an earlier call was interrupted."""
+        """Return the bytes of a file, or the store's if an earlier call was interrupted."""
         refusal = check_path(path, _PLAIN)
         if refusal is not None and refusal.refuses:
             raise RunnerError(refusal.message, where=path, hint=refusal.hint)
@@ -277,7 +277,7 @@ class _Move:
                 raise RunnerError(one.message, where=path, hint=one.hint, code=ExitCode.FAILED)
         self.remarks += found
         if path.endswith(".py"):
-            # They are shown here and kept nowhere: the history of findings is in the work tree.
+            # Findings are shown here, not stored: their history is in the work tree.
             self.remarks += (
                 Finding("sast", f"{one.rule}: {one.message}", path, one.line, severity=_REMARK)
                 for one in scan_file(content, path).findings
@@ -339,7 +339,7 @@ class _Move:
     # --- the plan ---------------------------------------------------------------------
 
     def _edit(self, contents: Mapping[str, bytes]) -> bytes:
-        """The plan with the lines of these files; raises RunnerError for one with mistakes."""
+        """Return the plan with the held-out files added. Raises RunnerError if it has mistakes."""
         files = {one.path: one.digest for one in self.task.held_out_files}
         files |= {path: digest_of(content) for path, content in contents.items()}
         stay = self.visible.issuperset(contents) and not self.asked.contract
@@ -363,7 +363,7 @@ class _Move:
         return edited
 
     def _find_contracts(self, contents: Mapping[str, bytes]) -> set[str]:
-        """Ids of the visible contracts that name only these files."""
+        """Return the IDs of the visible contracts that use only these files."""
         moved = {*contents, *(one.path for one in self.task.held_out_files)}
         mark = set()
         for test in self.task.test_contracts:
@@ -461,7 +461,7 @@ def _remove_compiled(root: Path, path: str) -> None:
 
 
 def drop_held_out(project: Project, typed: str, files: Sequence[str], reason: str) -> Path:
-    """Take files out of plan and store; return the folder that keeps them for the person."""
+    """Remove files from plan and store; return the folder that keeps them for the person."""
     if not reason.strip():
         raise RunnerError("a drop needs a reason", hint='add --reason "…"')
     store, tasks = project.held_out.store, _read_tasks(project)

@@ -1,4 +1,4 @@
-"""What the write pipeline says of a write that an agent program is about to make.
+"""Answer an agent program's hook: whether the write pipeline accepts a write.
 
 The journal is not opened, nothing is written but what a person is to be asked (beside the rules),
 and nothing rests on it: whatever lands passes the pipeline again.
@@ -43,7 +43,7 @@ else:
 
 _WHOLE = ("content", "file_text")
 _NAMES = ("file_path", "notebook_path", "absolute_path", "path")
-# The envelope that Codex's `apply_patch` takes, alone or within a line of shell.
+# The envelope of Codex's `apply_patch`, alone or in a shell command.
 _PATCH = re.compile(
     r"^[ \t]*\*\*\* Begin Patch[^\n]*\n(.*?)^[ \t]*\*\*\* End Patch", re.MULTILINE | re.DOTALL
 )
@@ -62,18 +62,18 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What becomes of one file."""
+    """The decision about one file."""
 
     path: Path
-    """As the tool names it, which may be relative to its working folder."""
+    """Path as the tool names it, possibly relative to its working folder."""
     whole: bytes | None = None
     edits: tuple[Replacement, ...] = ()
     removes: bool = False
     source: Path | None = None
-    """The file whose bytes are moved here, where that is another."""
+    """Source of a move; None if the bytes are written directly."""
 
     def content(self, before: bytes) -> bytes | None:
-        """What the file would hold; as it was where the tool itself will refuse the edit."""
+        """Return the content after the write; edits that do not apply change nothing."""
         if self.removes:
             return None
         if self.whole is not None:
@@ -85,7 +85,7 @@ class Write:
 
 
 def writes_of(arguments: Mapping[str, object]) -> Iterator[Write]:
-    """The writes that a tool's arguments ask for; none for a call that names no file to write."""
+    """Yield the writes in a tool's arguments; none for a call that writes no file."""
     path = next((one for name in _NAMES if isinstance(one := arguments.get(name), str) and one), "")
     if path:
         whole = next((arguments[name] for name in _WHOLE if name in arguments), None)
@@ -187,19 +187,19 @@ class HookCall:
     data: bytes
     """The call as JSON."""
     start: Path
-    """Where the program runs: its project's plan says the scope where no rules are named."""
+    """Program's folder: without named rules, the scope comes from the plan of its project."""
     rules: str = ""
-    """The file of rules that a session of the runner keeps; else those of the plan."""
+    """Rules file of a runner session; None: the plan's rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """What keeps a call from being made; nothing where it may be."""
+    """The reasons that block a call; empty where it is allowed."""
 
     command: Finding | None = None
-    """Why its line of shell may not run; its path is the command, fit to be shown."""
+    """Why its shell command is denied; the path is the command in displayable form."""
     findings: tuple[Finding, ...] = ()
-    """Why its writes may not be made."""
+    """Why its writes are denied."""
 
     @property
     def is_allowed(self) -> bool:
@@ -212,7 +212,7 @@ def judge_call(call: HookCall, environ: Mapping[str, str]) -> HookAnswer:
     folder, tool, arguments = _read_call(call.data, environ)
     command = command_of(tool, arguments)
     writes = [replace(one, path=folder / _path(one.path)) for one in writes_of(arguments)]
-    # Most calls read: for them no rules are loaded, since the agent waits for this process.
+    # Most calls only read: skip loading rules for them, since the agent waits for this process.
     if not (writes or command):
         return HookAnswer()
     rules = _load_rules(call, environ)
@@ -226,7 +226,7 @@ def judge_call(call: HookCall, environ: Mapping[str, str]) -> HookAnswer:
 
 
 def _refuse_command(command: str, rules: Rules, named: str) -> Finding | None:
-    """Why the rules do not let a line of shell run."""
+    """Return the finding of a shell command that the rules do not allow, or None."""
     finding = permissions.shell_finding(command, rules.book)
     if finding is None:
         return None
@@ -236,14 +236,14 @@ def _refuse_command(command: str, rules: Rules, named: str) -> Finding | None:
 
 
 def _keep_question(path: Path, rules: Rules, subject: str) -> None:
-    """Keep what a person is to be asked about beside the rules: the session hears of it."""
+    """Save a question for the person next to the rules, where the session finds it."""
     tool = permissions.write_tool(is_new=_bytes(Path(rules.project or ".") / subject) is None)
     if rules.book.word(tool, subject).permit is Permit.ASK:
         hooks.note_asked(path, tool, subject)
 
 
 def _read_call(data: bytes, environ: Mapping[str, str]) -> tuple[Path, str, Mapping[str, object]]:
-    """The folder that a tool is called in, its name and arguments; empty where they are missing."""
+    """Parse a tool call into folder, tool name and arguments; missing parts are empty."""
     try:
         row = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -258,7 +258,7 @@ def _read_call(data: bytes, environ: Mapping[str, str]) -> tuple[Path, str, Mapp
 
 
 def _path(path: Path) -> Path:
-    """The path, where one can be. Raises RunnerError: JSON can say what no file system can."""
+    """Return the path. Raises RunnerError if no file system can contain it."""
     try:
         if b"\0" not in os.fsencode(path):
             return path
@@ -277,7 +277,7 @@ def _load_rules(call: HookCall, environ: Mapping[str, str]) -> hooks.Rules:
 
 
 def _rules_of_plan(start: Path, environ: Mapping[str, str]) -> hooks.Rules:
-    """For a program that a person started: the scope of $RUNNER_TASK, else any file."""
+    """Return the hook's rules: the outputs of the task in $RUNNER_TASK, else any file."""
     from runner.app.write.workplace import Workplace
     from runner.config.loading import load_settings
 
@@ -297,7 +297,7 @@ def _rules_of_plan(start: Path, environ: Mapping[str, str]) -> hooks.Rules:
 
 
 def _findings(write: Write, folder: Path, rules: Rules) -> Iterator[Finding]:
-    """What refuses the write; nothing for a file outside the project, where nothing lands."""
+    """Yield the findings that reject the write; none for a file outside of the project."""
     project = Path(os.path.realpath(rules.project or "."))
     plain = Path(os.path.normpath(write.path))
     target = Path(os.path.realpath(plain.parent)) / plain.name
@@ -329,7 +329,7 @@ def _change(write: Write, target: Path, source: Path, path: str) -> Change:
 
 
 def _check_change(change: Change, rules: Rules, project: Path) -> Iterator[Finding]:
-    """Path rules, scope, secrets, then whether it compiles: the pipeline's own steps."""
+    """Yield the findings of path rules, scope, secrets and compilation, as in the pipeline."""
     allowed, file = allowlist.AllowList(), project / allowlist.FILE_NAME
     if file.is_file():
         allowed = allowlist.read_allow_list(file.read_bytes(), effects.now().date())
@@ -352,14 +352,14 @@ def _check_change(change: Change, rules: Rules, project: Path) -> Iterator[Findi
     if (
         admitted.clean
         and not named
-        # Read in this process alone: a hook asks nobody for trust, and starts no compiler.
+        # In this process only: a hook prompts for no trust and starts no compiler.
         and (mistake := compile_check.compile_file(change, None)) is not None
     ):
         yield mistake
 
 
 def _keys(change: Change, allowed: AllowList) -> Iterator[Finding]:
-    """Keys that are sure at once: then nobody need be asked a second time, which takes longer."""
+    """Yield certain secrets first, which saves the slower second check."""
     text = find.utf8(change.content or b"")
     for secret in find.find(text):
         if not allowed.match(secret.value):
@@ -369,7 +369,7 @@ def _keys(change: Change, allowed: AllowList) -> Iterator[Finding]:
 
 
 def _bytes(path: Path) -> bytes | None:
-    """What a regular file holds: a pipe would be waited for."""
+    """Return the content of a regular file; None for others, since reading a pipe could block."""
     try:
         return path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else None
     except OSError:

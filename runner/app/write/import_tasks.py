@@ -39,20 +39,20 @@ if TYPE_CHECKING:
     from runner.project import Project
 
 WISH = "imported without output files and proof"
-"""Why a task is BLOCKED that says only what is wished for."""
+"""Why a task that has only a description is BLOCKED."""
 MARKED = "unproven: marked as done in "
-"""How the note of a task begins whose source has a mark: a mark is typed, not proven."""
+"""Prefix of a task's note if its source is marked done: a mark is typed, not proven."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """What is imported, and how."""
+    """A request to import tasks."""
 
     source: str
-    """A file, a folder, an address, or `-`."""
+    """File, folder, address, or `-`."""
     form: Form | None = None
     test: str = ""
-    """The command that proves every task with files of code."""
+    """Command that tests every task with code files."""
     accept_done: bool = False
     dry_run: bool = False
     stdin: str = ""
@@ -60,18 +60,18 @@ class ImportRequest:
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What came of it."""
+    """The result of an import."""
 
     plan: str
-    """TASK-GRAPH.md, relative to the project."""
+    """Path of TASK-GRAPH.md, relative to the project."""
     forms: tuple[str, ...]
     added: tuple[NewSection, ...]
     known: tuple[str, ...]
-    """Tasks that had been imported before, by id."""
+    """Previously imported tasks, by ID."""
     left: tuple[tuple[str, str], ...]
-    """What found no place: `FILE:LINE`, and what it is."""
+    """Parts that were not imported: `FILE:LINE` and a description."""
     text: str
-    """What is appended to the plan."""
+    """Text appended to the plan."""
     waived: tuple[str, ...] = ()
 
     @property
@@ -119,7 +119,7 @@ def import_tasks(project: Project, request: ImportRequest) -> ImportResult:
 
 
 def _plan_of(project: Project) -> tuple[str, bytes]:
-    """The plan and its bytes; none of both where there is no plan yet."""
+    """Return the plan's path and bytes; no bytes if it does not exist yet."""
     try:
         return project.plan_path, project.plan_bytes
     except RunnerError:
@@ -130,14 +130,14 @@ def _plan_of(project: Project) -> tuple[str, bytes]:
 
 
 def _drafted(project: Project, path: str) -> Iterator[Task]:
-    """Tasks that wait in drafts: their ids are given, and what they were imported from is known."""
+    """Yield the tasks of open drafts for this plan, whose IDs and sources are taken."""
     for one in project.state().open_drafts:
         if one.plan == path:
             yield from read_plan(one.text.encode(), "draft").tasks
 
 
 def _highest(project: Project, tasks: Iterable[Task]) -> int:
-    """The highest number of a task that is or was: ids are never used again."""
+    """Return the highest task number ever used; IDs are not reused."""
     drafts = (id_ for one in project.state().open_drafts for id_ in one.tasks)
     known = (*(task.id for task in tasks), *project.state().tasks, *drafts)
     numbers = (
@@ -168,7 +168,7 @@ class _Maker:
         self.parents: dict[str, list[str]] = {}
 
     def add(self, file: ForeignFile, tasks: Iterable[ForeignTask]) -> None:
-        """Take the tasks of one file, each under an id of its own."""
+        """Add the tasks of one file, each with a new id."""
         for task in tasks:
             space = file.space
             if id_ := self._known.get((file.shown, plain_title(task.title))):
@@ -183,17 +183,17 @@ class _Maker:
             self._ids[space, task.key] = id_
 
     def add_parents(self) -> None:
-        """Have each parent that a file of its own names need its children."""
+        """Make parents that have a file themselves depend on their children."""
         if self.parents:
             tasks = with_children([task for _, _, task in self._found], self.parents)
             pairs = zip(self._found, tasks, strict=True)
             self._found = [(id_, file, task) for (id_, file, _), task in pairs]
 
     def finish(self) -> Iterator[NewSection]:
-        """The sections, in the files' order."""
+        """Yield the sections in the order of the files."""
         for id_, file, task in self._found:
             section = self._section(id_, file, task)
-            # Words of another tool may read as fields, headings or blocks of a plan, and those run
+            # Text of another tool may parse as fields, headings or blocks of a plan, and those run
             # commands.
             if is_as_meant(section):
                 yield section
@@ -240,7 +240,7 @@ def _letters(section: NewSection) -> str:
 
 
 def suggest_test(section: NewSection) -> str:
-    """The contract that a task's own files suggest, or nothing."""
+    """Return a test contract suggested by a task's own files, or ""."""
     for path in section.outputs:
         name = path.rpartition("/")[2]
         if re.fullmatch(r"test_.*\.py|.*_test\.py", name):
@@ -256,7 +256,7 @@ def suggest_test(section: NewSection) -> str:
 
 
 def _appended(data: bytes, added: Sequence[NewSection], name: str) -> str:
-    """The text behind what is there, with the file's own line ends."""
+    """Return the text to append to a plan, in the plan's line endings."""
     end = line_end_of(data).decode()
     body = "\n".join(one.text for one in added)
     between = "\n" if data.endswith(b"\n") else "\n\n"
@@ -282,7 +282,7 @@ def _waive_done(project: Project, added: Sequence[NewSection]) -> tuple[str, ...
 
 
 def ids_by_source(tasks: Iterable[Task]) -> Mapping[str, list[Task]]:
-    """The imported tasks of a plan, by the file that they came from."""
+    """Return the imported tasks of a plan by source file."""
     found: dict[str, list[Task]] = {}
     for task in tasks:
         if task.source:
@@ -291,7 +291,7 @@ def ids_by_source(tasks: Iterable[Task]) -> Mapping[str, list[Task]]:
 
 
 def read_lines(done: ImportResult) -> Iterator[str]:
-    """What was read of a list that waits as a draft."""
+    """Yield the tasks that were read from a list that waits as a draft."""
     yield f"{', '.join(done.forms)}: {plural(len(done.added), 'task')} read"
     if done.known:
         yield f"{plural(len(done.known), 'task')} already imported: {join_few(done.known)}"
@@ -301,7 +301,7 @@ def read_lines(done: ImportResult) -> Iterator[str]:
 
 
 def import_document(done: ImportResult, *, wrote: bool) -> str:
-    """What was taken from another tool, as one JSON document."""
+    """Return the imported tasks as one JSON document."""
     suggested = {one.id: test for one, test in done.without_proof}
     return document(
         "import",
@@ -327,7 +327,7 @@ def import_document(done: ImportResult, *, wrote: bool) -> str:
 
 
 def import_lines(done: ImportResult, *, is_dry: bool) -> Iterator[str]:
-    """What was taken from another tool, in words."""
+    """Yield the imported tasks as lines of text."""
     forms = ", ".join(done.forms)
     verb = "would be added" if is_dry else "added"
     if done.added:
@@ -378,7 +378,7 @@ class SyncResult:
 
     drifts: tuple[Drift, ...]
     files: int = 0
-    """How many files tasks of the plan came from."""
+    """Number of files from which the plan's tasks were imported."""
     marked: tuple[str, ...] = ()
     unmarked: tuple[str, ...] = ()
 
@@ -392,7 +392,7 @@ class _File:
 
 
 def look(project: Project) -> SyncResult:
-    """What differs; nothing is written."""
+    """Return the differences without writing anything."""
     read = list(_read(project))
     return SyncResult(tuple(drift for _, found in read for drift in found), len(read))
 
@@ -424,7 +424,7 @@ def sync(project: Project, *, uncheck: bool = False) -> SyncResult:
 
 
 def _read(project: Project) -> Iterator[tuple[_File | None, list[Drift]]]:
-    """Each file that tasks came from, with its drift."""
+    """Yield each source file of imported tasks with its drift."""
     grades = View.of(project).grades
     proven = {id_ for id_, one in grades.items() if one.grade is Grade.PROVEN}
     why = {id_: one.words for id_, one in grades.items()}
@@ -450,7 +450,7 @@ def _read(project: Project) -> Iterator[tuple[_File | None, list[Drift]]]:
 
 
 def _inside(root: Path, shown: str) -> Path | None:
-    """The regular file of the project that a Source names; never through a link, never git's."""
+    """Return the project file that a Source names; None for links and files below `.git`."""
     path = root / shown
     parts = path.relative_to(root).parts if path.is_relative_to(root) else ("..",)
     steps = [root.joinpath(*parts[: at + 1]) for at in range(len(parts))]
@@ -462,7 +462,7 @@ def _inside(root: Path, shown: str) -> Path | None:
 def _match(
     tasks: Sequence[Task], there: Iterable[ForeignTask]
 ) -> Iterator[tuple[Task, ForeignTask]]:
-    """Each task with its own: by line and title, else by a title that is there once."""
+    """Yield pairs of tasks and foreign tasks, matched by line and title or by unique title."""
     by_title: dict[str, list[ForeignTask]] = {}
     for one in there:
         by_title.setdefault(plain_title(one.title), []).append(one)
@@ -470,7 +470,7 @@ def _match(
         same = by_title.get(task.title, [])
         line = task.source.rpartition(":")[2]
         exact = [one for one in same if str(one.line) == line]
-        # Two of one title and none on its line: a wrong mark would say that the other is proven.
+        # Two tasks share the title and neither is on that line: a wrong mark would claim a proof.
         if len(exact or same) == 1:
             yield task, (exact or same)[0]
 
@@ -494,7 +494,7 @@ def _write_marks(file: _File, edits: Iterable[tuple[int, int, str]]) -> None:
 
 
 def drift_lines(found: SyncResult) -> Iterator[str]:
-    """Where the marks of another tool differ from what is proven here."""
+    """Yield where the marks of another tool differ from the proven state."""
     if not found.files:
         yield "no task of this plan was imported: runner import PATH"
     elif not found.drifts:

@@ -1,4 +1,4 @@
-"""A write proposed by hand: staged when it may be shown, then applied, or refused with a reason."""
+"""Stage a write that a person proposes, then apply it or refuse it with a reason."""
 
 from __future__ import annotations
 
@@ -57,24 +57,24 @@ _PLAIN = 0o100644
 
 @dataclass(frozen=True, slots=True)
 class ProposalResult:
-    """What became of a proposal: staged, or refused by its findings."""
+    """The result of a proposal: staged, or refused with findings."""
 
     findings: tuple[Finding, ...] = ()
-    """Those that refuse, or those a person should see with the change."""
+    """Findings that reject it, or that a person should see with the change."""
     staged: Staged | None = None
     replaced: str = ""
-    """The id of the proposal in whose place it stands."""
+    """ID of the proposal that it replaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What came of a yes to one staged write."""
+    """The result of approving one staged write."""
 
     staged: Staged
     report: SastReport | None = None
-    """What static analysis says of a write by hand, which is in the tree now."""
+    """Static analysis of a manual write, which is now in the tree."""
     left: tuple[str, ...] = ()
-    """Of a run's proposal the paths that still wait: it lands when they are approved, too."""
+    """Paths of a run's proposal still pending: it lands once they are approved too."""
 
     @property
     def is_written(self) -> bool:
@@ -90,16 +90,16 @@ class Proposals:
 
     @property
     def staging(self) -> Staging:
-        """What waits."""
+        """Staging area of the workplace."""
         return Staging(self.workplace.root)
 
     def standings(self) -> Standings:
-        """How everything that is staged stands now."""
+        """Return the states of all staged writes."""
         state = fold(read_journal(journal_path(self.workplace.root)))
         return Standings(self.workplace.root, state, self.staging.list())
 
     def list(self, task: str = "") -> tuple[tuple[Staged, StagedState], ...]:
-        """What is staged, and was decided last, each with how it stands; of one task perhaps."""
+        """Return staged and recently decided writes with their states, optionally of one task."""
         wanted = self.workplace.task(task)[0] if task else ""
         standings = self.standings()
         there = {one.id for one in standings.staged}
@@ -108,11 +108,11 @@ class Proposals:
         return tuple(one for one in known if wanted in {"", one[0].task})
 
     def is_in_the_way(self, change: Change) -> bool:
-        """Whether the file is no longer what it was when the change was staged."""
+        """Return whether the file has changed since the change was staged."""
         return bool(in_the_way(self.workplace.root, (change,)))
 
     def current(self, path: str) -> bytes | None:
-        """The file as it is now; None where there is none."""
+        """Return the current content of a file, or None if it does not exist."""
         return read_beneath(self.workplace.root, path)
 
     # --- proposing --------------------------------------------------------------------
@@ -127,7 +127,7 @@ class Proposals:
     def _propose(
         self, task_id: str, task: Task | None, path: str, content: bytes, *, edited: bool = False
     ) -> ProposalResult:
-        """Take a content from the secret scan to the stage; refused ones are kept nowhere.
+        """Check a proposed content and stage it; rejected content is not stored anywhere.
 
         Raises RunnerError for a path that no task could ever write.
         """
@@ -142,7 +142,7 @@ class Proposals:
                 hint="there is nothing to review",
                 code=ExitCode.OK,
             )
-        # First: git is never to see what is staged, which a person may still refuse.
+        # First: git must never see staged files, which a person may still reject.
         self._ignore_run_files()
         staged_by_hand = (one for one in self.staging.list(task_id) if one.attempt == BY_HAND)
         before = next((one for one in staged_by_hand if one.path == path), None)
@@ -160,7 +160,7 @@ class Proposals:
         return ProposalResult(found, staged, replaced)
 
     def remarks(self, change: Change) -> tuple[Finding, ...]:
-        """What a person should know of a change before they decide: does it compile, marks."""
+        """Return the findings for a person's decision: compile errors and suppression markers."""
         found = compile_check.compile_alone(change, self.workplace)
         return (*found, *suppressions.marker_findings(change, self.current(change.path)))
 
@@ -181,7 +181,7 @@ class Proposals:
         return scan.scan_content(change.content or b"", change.path, allowed=allowed)
 
     def _scope(self, change: Change, task_id: str, task: Task | None) -> tuple[Finding, ...]:
-        """Outside the plan a person alone decides, but for the runner's own files."""
+        """Check the scope; outside of the plan only the runner's own files are forbidden."""
         found = scope_finding(
             change.path,
             (change.path,) if task is None else task.outputs,
@@ -193,7 +193,7 @@ class Proposals:
         return () if found is None else (found,)
 
     def editable(self, staged: Staged) -> Change:
-        """The proposal as a person may change it. Raises RunnerError for what has no text to."""
+        """Return the staged change for editing. Raises RunnerError if it cannot be edited."""
         if staged.attempt != BY_HAND:
             raise RunnerError(
                 "this write belongs to a proposal of a run",
@@ -206,10 +206,10 @@ class Proposals:
         return change
 
     def revise(self, staged: Staged, content: bytes) -> ProposalResult:
-        """A person's edit of a proposal takes the whole way again; it stands in its place then."""
+        """Propose an edited version of a staged write, and replace the old proposal with it."""
         task_id, task = self.workplace.task(staged.task)
         proposed = self._propose(task_id, task, staged.path, content, edited=True)
-        # Behind the new one: a kill in between leaves both, and not none.
+        # After the new one: a kill in between leaves both rather than none.
         if proposed.staged is not None and staged.attempt != BY_HAND:
             self.staging.remove((staged,))
         return proposed
@@ -243,7 +243,7 @@ class Proposals:
             )
 
     def _approve(self, staged: Staged) -> None:
-        """Let exactly these bytes of a run's proposal land, together with the rest of its task.
+        """Approve these staged bytes of a run's proposal; they land with the rest of the task.
 
         Nothing is written here: what is in the tree was proven together. Raises RunnerError
         where the staged bytes are gone.
@@ -274,8 +274,8 @@ class Proposals:
         compile_check.require_compiled(change, self.workplace)
         how = WriteReview.EDITED if staged.run == _EDITED else WriteReview.APPLIED
         event = WriteReviewed(change.path, change.before, change.after, how.value, "person")
-        # The yes is on disk before the bytes are in the tree: a kill in between leaves a write that
-        # still waits, and none that nobody let.
+        # The approval is on disk before the bytes are in the tree: a kill in between leaves a
+        # pending write, never an unapproved one.
         self._journal(staged, event)
         log = WriteLog(self.workplace.root)
         whose = {"run": staged.run, "task": staged.task}
@@ -286,7 +286,7 @@ class Proposals:
         return change
 
     def _scan(self, staged: Staged, change: Change) -> sast_report.SastReport:
-        """Static analysis of what was applied, kept in its history; it never refuses."""
+        """Run static analysis on an applied change and record the findings; it never rejects."""
         if change.content is None or language_of(change.path) is not row_named("python").language:
             return sast_report.SastReport()
         report = sast.scan_file(change.content, change.path)
@@ -317,7 +317,7 @@ class Proposals:
         return others
 
     def _check_again(self, change: Change) -> None:
-        """What was staged may be old, or not by us: nothing reaches the tree unchecked."""
+        """Re-check every staged file: it may be stale or written by somebody else."""
         plan = self.workplace.plan_path()
         refused = check_path(change.path, change.mode, kind=change.action.value)
         findings = [] if refused is None else [refused]
@@ -338,14 +338,14 @@ class Proposals:
             write_beneath(root, change.path, change.content, change.mode)
 
     def _let_go_on(self, staged: Staged) -> None:
-        """Say how a run's task stands, once its whole proposal is answered."""
+        """Record the new state of a run's task once its whole proposal has answers."""
         standings = self.standings()
         family = standings.siblings(staged)
         changes = [Change(s.path, s.action, s.mode, s.before, s.after) for s in family]
         self._journal(staged, *review.what_follows(standings.state, staged.task, changes))
 
     def _repair(self, staged: Staged, reason: str) -> tuple[Event, ...]:
-        """What makes the reason repair context, without counting as a failed attempt.
+        """Return events that make the reason repair context without counting as a failed attempt.
 
         A task that is not PENDING keeps its status; a run that holds the work reads the rejection.
         """

@@ -1,4 +1,4 @@
-"""The secret scan by hand: what it finds in files, and the false positives that a person allows."""
+"""Scan files for secrets on request, and manage the allowed false positives."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _STDIN = "(standard input)"
 
 @dataclass(frozen=True, slots=True)
 class SecretScan:
-    """What the scan of all named files came to."""
+    """The result of scanning all named files."""
 
     files: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -73,7 +73,7 @@ def scan_files(
     read_input: Callable[[int], bytes],
     progress: Callable[[str], AbstractContextManager[None]] = no_progress,
 ) -> SecretScan:
-    """Every file once, each by the allow-list of the project it lies in.
+    """Scan each file once for secrets, with the allow list of its project.
 
     `progress` is entered around each scan. Raises RunnerError where an allow-list is broken.
     """
@@ -96,7 +96,7 @@ def scan_files(
 
 
 def _scan_named(content: bytes, name: str, allowed: AllowList | None) -> Iterator[Finding]:
-    """The findings of one content, fit to be shown: no value is in them, not in the name either."""
+    """Yield the secret findings of a file, with all values redacted from text and name."""
     path = _STDIN if name == STANDARD_INPUT else name
     for found in scan.scan_content(content, path, allowed=allowed):
         message, hint = redact(found.message), redact(found.hint)
@@ -112,20 +112,20 @@ def _display_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Allow:
-    """What the scan is to let pass: the values at a place, or one value, and why."""
+    """The values that the scan must ignore: those at a place, or one value, with a reason."""
 
     reason: str
     place: str = ""
     """`FILE:LINE` or `FILE:LINE:COLUMN`."""
     read_value: Callable[[], str] | None = None
-    """Gives the value, asked for once the rest is sound; it is never an argument."""
+    """Reads the value after all other checks; it is never an argument."""
     expires: str = ""
-    """The last day, as 2027-01-31; else always."""
+    """Last day, as 2027-01-31; empty: no expiry."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedNow:
-    """What was written into the allow-list; nothing where it was allowed before."""
+    """The new entries of the allow-list; empty where the values were allowed before."""
 
     entries: tuple[Allowed, ...]
     author: str
@@ -133,7 +133,7 @@ class AllowedNow:
 
 
 def open_allow_list(start: Path, environ: Mapping[str, str]) -> Workplace:
-    """Where the allow-list is tracked. Raises RunnerError outside a repository."""
+    """Open the workplace of the allow-list. Raises RunnerError outside of a repository."""
     workplace = Workplace.of(start, environ)
     if not workplace.in_git:
         raise RunnerError(
@@ -145,7 +145,7 @@ def open_allow_list(start: Path, environ: Mapping[str, str]) -> Workplace:
 
 
 def allow(workplace: Workplace, asked: Allow, read_input: Callable[[int], bytes]) -> AllowedNow:
-    """Let values pass. Raises RunnerError for what cannot be allowed."""
+    """Allow values in the secret scan. Raises RunnerError for a value that cannot be allowed."""
     reason = _reason(asked.reason)
     expires = _day(asked.expires)
     values = _values(asked, read_input)
@@ -166,8 +166,7 @@ def _values(asked: Allow, read_input: Callable[[int], bytes]) -> list[str]:
         )
     if asked.read_value is None:
         return _values_at(asked.place, read_input)
-    # Never from an argument: those are shown to others on the machine (ps(1)), and kept by
-    # shells.
+    # Never from an argument: other users can see those (ps(1)), and shells store them.
     value = asked.read_value()
     if not value.strip():
         raise RunnerError("the value is empty", hint="enter the text that the scan reports")
@@ -175,7 +174,7 @@ def _values(asked: Allow, read_input: Callable[[int], bytes]) -> list[str]:
 
 
 def _reason(text: str) -> str:
-    """The reason, which goes into a tracked file: it must be there and hold no secret itself."""
+    """Return the reason on one line. Raises RunnerError if it is empty or contains a secret."""
     if not text.strip():
         raise RunnerError("an entry needs a reason", hint='add --reason "why it is not a secret"')
     if any(found.refuses for found in scan.scan_text(text, "reason")):
@@ -198,7 +197,7 @@ def _day(text: str) -> date | None:
 
 
 def _values_at(place: str, read_input: Callable[[int], bytes]) -> list[str]:
-    """The values that the scan finds at `FILE:LINE` or `FILE:LINE:COLUMN`."""
+    """Return the secret values that the scan finds at `FILE:LINE` or `FILE:LINE:COLUMN`."""
     name, line, column = _place(place)
     content = require_named(name, read_input)
     text = find.utf8(content)
@@ -240,7 +239,7 @@ def _place(place: str) -> tuple[str, int, int | None]:
 
 
 def _author(workplace: Workplace) -> str:
-    """Who git says this person is, or who is logged in."""
+    """Return the author by git's configuration, or else the login name."""
     with read.Repository.open(workplace.root) as repository:
         identity = repository.identity()
     return identity.name if identity.invented else f"{identity.name} <{identity.email}>"
@@ -257,7 +256,7 @@ def _append(workplace: Workplace, new: Allowed) -> None:
 
 
 def finding_text(found: Finding) -> Iterator[str]:
-    """One finding with its place and hint, for a person."""
+    """Yield one finding with its place and hint as text."""
     place = f"{found.path}:{found.line}:{found.column}" if found.line else found.path
     yield f"{place}: {found.severity}: {display(found.message)}"
     if found.hint:
@@ -265,7 +264,7 @@ def finding_text(found: Finding) -> Iterator[str]:
 
 
 def summarize(scanned: SecretScan) -> str:
-    """How many places hold a secret, and what was not looked at."""
+    """Return the counts of files with secrets and of files that could not be read."""
     counts = {
         kind: sum(one.severity is kind for one in scanned.findings)
         for kind in (Severity.ERROR, Severity.WARNING, Severity.NOTE)
@@ -289,7 +288,7 @@ def summarize(scanned: SecretScan) -> str:
 
 
 def scan_document(scanned: SecretScan) -> str:
-    """Findings of a scan, as one JSON document."""
+    """Return the findings of a scan as a JSON document."""
     return documents.document(
         "secret-scan",
         blocked=scanned.is_blocked,
@@ -310,13 +309,13 @@ def scan_document(scanned: SecretScan) -> str:
 
 
 def scan_sarif(scanned: SecretScan) -> str:
-    """Findings of a scan as SARIF."""
+    """Return findings of a scan as SARIF."""
     failures = [f"{one.path}: {one.message}" for one in scanned.unreadable]
     return sarif.sarif_document(map(sarif.of_finding, scanned.findings), failures=failures)
 
 
 def describe_allowed(known: AllowList) -> list[dict[str, object]]:
-    """What passes, as JSON tells it; no value stands in it."""
+    """Return the allowed secrets for JSON, without any values."""
     gone = known.list_expired()
     return [
         {

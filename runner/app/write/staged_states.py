@@ -1,4 +1,4 @@
-"""How a staged write stands: does it wait for a person, or is it decided, landed or overtaken.
+"""The state of a staged write: waiting, decided, landed or outdated.
 
 A write that nobody staged, noted by hand as it stands.
 """
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
 
 
 BY_HAND = 0
-"""The attempt under which writes by hand are kept: a run counts its own from 1."""
+"""Attempt number of manual writes: a run's own start at 1."""
 
 
 class StagedState(StrEnum):
-    """How one staged write stands."""
+    """The state of one staged write."""
 
     WAITS = "waits"
     HELD = "held"
-    """By the person's own changes, or because the branch moved."""
+    """Held because of the person's own changes or a moved branch."""
     MOVED = "moved"
-    """The file is no longer what it was when this was staged."""
+    """The file has changed since this was staged."""
     APPROVED = "approved"
     REJECTED = "rejected"
     LANDED = "landed"
     REPLACED = "replaced"
-    """A later attempt proposes something else."""
+    """A later attempt proposes different bytes."""
 
     @property
     def is_open(self) -> bool:
@@ -58,7 +58,7 @@ class StagedState(StrEnum):
 
     @property
     def reason(self) -> str:
-        """Why it cannot be answered, in words."""
+        """Reason why the write cannot be answered."""
         return _REASONS[self]
 
 
@@ -78,17 +78,17 @@ _DECIDED = {
     StagedState.REJECTED: "it was rejected",
     StagedState.REPLACED: "another proposal for the file replaced it",
 }
-"""What became of a proposal by hand that is in no list any more, in words."""
+"""Outcome of a manual proposal that is no longer in any list, as text."""
 
 
 def list_decided(staging: Staging) -> tuple[tuple[Staged, StagedState], ...]:
-    """The last proposals by hand that were decided, and how, the latest last."""
+    """Return the last decided manual proposals with their states, the latest last."""
     known = ((one, fate) for one, fate in staging.list_decided() if fate in tuple(_DECIDED))
     return tuple((one, StagedState(fate)) for one, fate in known)
 
 
 def find_staged(staging: Staging, typed: str) -> Staged:
-    """The staged write with this id. Raises RunnerError for none, and a decided one."""
+    """Return the staged write with this ID. Raises RunnerError if unknown or decided."""
     ids = [staged.id for staged in staging.list()]
     if typed in ids:
         return staging.find(typed)
@@ -106,7 +106,7 @@ def find_staged(staging: Staging, typed: str) -> Staged:
 
 
 def describe_staged(staged: Staged) -> dict[str, object]:
-    """One staged write for a JSON document."""
+    """Return one staged write as JSON data."""
     return {
         "id": staged.id,
         "task": staged.task,
@@ -122,14 +122,14 @@ def describe_staged(staged: Staged) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """What journal and files say of staged writes."""
+    """The states of staged writes, from the journal and the files."""
 
     root: Path
     state: RunState
     staged: Sequence[Staged]
 
     def of(self, one: Staged) -> StagedState:
-        """How one of them stands."""
+        """Return the state of one staged write."""
         there = self._digest(one.path)
         if one.attempt == BY_HAND:
             if there == one.after:
@@ -137,7 +137,7 @@ class Standings:
             return StagedState.WAITS if there == one.before else StagedState.MOVED
         known = self.state.task(one.task)
         held = known.held
-        # Held work that tells no attempt (0) may be this one's.
+        # Held work without an attempt number (0) may belong to this attempt.
         if held is None or known.status is Status.DONE or held.attempt not in {0, one.attempt}:
             done = there == one.after or known.status is Status.DONE
             if not done and self._is_rejected(one):
@@ -150,7 +150,7 @@ class Standings:
         return StagedState.WAITS if held.kind == "review" else StagedState.HELD
 
     def siblings(self, one: Staged) -> tuple[Staged, ...]:
-        """All writes of the same proposal."""
+        """Return all staged writes of one proposal."""
         return tuple(
             other for other in self.staged if (other.task, other.attempt) == (one.task, one.attempt)
         )
@@ -168,7 +168,7 @@ class Standings:
         return self.state.review(one.task, one.path, one.before, one.after)
 
     def _is_rejected(self, one: Staged) -> bool:
-        """A proposal is rejected whole, or with any of its files."""
+        """Return whether a proposal was rejected, as a whole or by one of its files."""
         family = self.siblings(one)
         changes = [Change(s.path, s.action, s.mode, s.before, s.after) for s in family]
         whole = self.state.review(one.task, review.WHOLE, None, review.proposal_digest(changes))
@@ -180,7 +180,7 @@ class Standings:
 
 
 def record_write(workplace: Workplace, task: str, file: str) -> Change:
-    """Note a file as it stands in the write log, for a task that a person names.
+    """Record the current state of a file in the write log for a task that a person names.
 
     Raises RunnerError for a file that is not there, and for a path that no log should hold.
     """
@@ -196,7 +196,7 @@ def record_write(workplace: Workplace, task: str, file: str) -> Change:
 
 
 def _change(workplace: Workplace, history: History, path: str) -> Change:
-    """The file as it stands now, against what was last known of it."""
+    """Return a file's current state as a change from its last recorded version."""
     _check(path)
     content = read_beneath(workplace.root, path)
     before = _last_digest(workplace, history, path)
@@ -214,7 +214,7 @@ def _change(workplace: Workplace, history: History, path: str) -> Change:
 
 
 def _check(path: str) -> None:
-    """A path that no log should hold: outside, in git's folder, or with a key in its name."""
+    """Raise RunnerError for a path outside, in git's folder, or with a secret in its name."""
     refused = check_path(path, 0, kind="delete")
     for found in (*((refused,) if refused else ()), *scan.scan_content(b"", path)):
         if found.refuses:
@@ -222,7 +222,7 @@ def _check(path: str) -> None:
 
 
 def _last_digest(workplace: Workplace, history: History, path: str) -> Digest | None:
-    """The digest the file had before: as logged last, else as committed."""
+    """Return the last logged digest of a file, else its committed one."""
     logged = [one for one in history.writes if one.path == path]
     if logged:
         return logged[-1].after or None
@@ -235,7 +235,7 @@ def _last_digest(workplace: Workplace, history: History, path: str) -> Digest | 
 
 
 def describe_write(one: LoggedWrite) -> dict[str, object]:
-    """A line of the write log as JSON tells it."""
+    """Return one entry of the write log as JSON data."""
     return {
         "time": display(one.time),
         "run": one.run,

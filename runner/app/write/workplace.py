@@ -1,4 +1,4 @@
-"""Where single files are worked on, a project or just a folder; and the files that were named."""
+"""The place of single-file commands: a project or a plain folder, and the named files."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ else:
 
 STANDARD_INPUT = "-"
 LARGEST = 256 << 20
-"""Bytes of one file; what is larger is no text that anybody wrote."""
+"""Maximum size of one file, in bytes; a larger one is not handwritten text."""
 
 
 def no_progress(doing: str) -> AbstractContextManager[None]:
-    """Says nothing of what is being done, however long it takes."""
+    """Ignore progress messages."""
     del doing
     return nullcontext()
 
@@ -53,7 +53,7 @@ class Workplace:
 
     @classmethod
     def of(cls, start: Path, environ: Mapping[str, str]) -> Workplace:
-        """The project that holds `start`; without a plan its repository, without one the folder."""
+        """Return the workplace of the project, repository or folder that contains `start`."""
         folders = find_git(start)
         if folders is None:
             return cls(_nearest_with_plan(start), environ, in_git=False)
@@ -63,14 +63,14 @@ class Workplace:
             return cls(folders.top, environ, in_git=True)
 
     def path_of(self, typed: str) -> str:
-        """A path as it is recorded: relative to the root, with `/`.
+        """Return a path relative to the root, with `/`, as the log records it.
 
         Raises RunnerError for one that leads outside.
         """
         path = Path(typed)
         if path.is_absolute():
-            # A shell may stand in a folder by another name than git's, through a link. The last
-            # part is not followed: a link is itself what was named.
+            # A shell may reach the folder through a link, under another name than git's. The last
+            # part is not resolved: a link itself can be named.
             real = Path(os.path.realpath(path.parent)) / path.name
             for root in (self.root, Path(os.path.realpath(self.root))):
                 for candidate in (path, real):
@@ -84,17 +84,17 @@ class Workplace:
         return typed.removeprefix("./")
 
     def near(self, file: Path) -> str:
-        """The path of a file wherever it lies: relative to the root where that is possible."""
+        """Return a file's path relative to the root, or unchanged if it is outside."""
         real = Path(os.path.realpath(file))
         root = Path(os.path.realpath(self.root))
         return real.relative_to(root).as_posix() if real.is_relative_to(root) else str(file)
 
     def plan_path(self) -> str:
-        """The plan's file, relative to the root; the usual name where there is none."""
+        """Return the plan's path relative to the root, by default the usual name."""
         return next((path for path in PLANS if (self.root / path).is_file()), PLANS[0])
 
     def task(self, typed: str) -> tuple[str, Task | None]:
-        """The id that is meant, and the plan's task where there is a plan.
+        """Return the task ID and, if there is a plan, its task. Raises RunnerError.
 
         Raises RunnerError for what is no id, and for an id that the plan does not know.
         """
@@ -117,14 +117,14 @@ class Workplace:
         return tasks[selection.find_id(_redact(typed), tasks)] if tasks else None
 
     def project(self) -> Project:
-        """The project with its settings; only in a git repository."""
+        """Open the project with its settings; it needs a git repository."""
         from runner.project import Project
 
         return Project.open(self.root, self.environ, plan_needed=False)
 
     @contextmanager
     def answer_at_once(self) -> Iterator[None]:
-        """Have the plan say how a run's task stands once its proposal is answered."""
+        """Write the new task status to the plan after a proposal is answered in the block."""
         if not (self.in_git and (self.root / self.plan_path()).is_file()):
             yield
             return
@@ -135,7 +135,7 @@ class Workplace:
             yield
 
     def load_allow_list(self) -> AllowList | None:
-        """What a person allowed here; None where there is no such file.
+        """Load the allow-list of secrets; None if there is no such file.
 
         Raises RunnerError where it cannot be read: what it would let through is not known.
         """
@@ -145,18 +145,18 @@ class Workplace:
         return allowlist.read_allow_list(content, effects.now().date())
 
     def find_secrets(self, content: bytes, path: str) -> tuple[Finding, ...]:
-        """What looks like a secret in a person's edit: it must reach no git object either."""
+        """Return the secrets in a person's edit that must not reach a git object."""
         found = scan.scan_content(content, path, allowed=self.load_allow_list())
         return tuple(finding for finding in found if finding.refuses)
 
 
 def journal_path(root: Path) -> Path:
-    """Where the journal of a workplace is, or will be."""
+    """Return the path of a workplace's journal, which need not exist."""
     return root / "artifacts" / "build" / "journal.jsonl"
 
 
 def display_path(path: str) -> str:
-    """A path fit to be shown: a key in a file's name is blotted out."""
+    """Return a path for display with secrets redacted."""
     return display(_redact(path))
 
 
@@ -185,15 +185,15 @@ class Unreadable:
 
 
 def read_named(name: str, read_input: Callable[[int], bytes]) -> bytes | Unreadable:
-    """The bytes of a file; for `-` at most so many of those that `read_input` gives."""
+    """Read a file or, for `-`, the input up to the size limit."""
     try:
         if name == STANDARD_INPUT:
             return _check_size(read_input(LARGEST + 1), name)
         mode = os.stat(name).st_mode  # noqa: PTH116 - a name may hold what a Path cannot
-        # A pipe is what a shell gives for `<(command)` (bash(1), Process Substitution).
+        # A shell passes a pipe for `<(command)` (bash(1), Process Substitution).
         if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
             return _no_file(name, mode)
-        # One byte more tells a larger one, also of a pipe, which has no size.
+        # One byte over the limit detects a larger file, even for a pipe without a size.
         with open(name, "rb") as file:  # noqa: PTH123 - likewise
             return _check_size(file.read(LARGEST + 1), name)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
@@ -204,7 +204,7 @@ def read_named(name: str, read_input: Callable[[int], bytes]) -> bytes | Unreada
 
 
 def require_named(name: str, read_input: Callable[[int], bytes]) -> bytes:
-    """The bytes of a file. Raises RunnerError where there are none."""
+    """Read a file or the input. Raises RunnerError if that fails."""
     content = read_named(name, read_input)
     if isinstance(content, Unreadable):
         raise RunnerError(content.message, where=content.path, hint=content.hint)
@@ -232,11 +232,11 @@ class EditableText:
     text: str
     digest: str
     ending: str
-    """`\\n` or `\\r\\n`: of every line."""
+    """Line ending of every line: `\n` or `\r\n`."""
 
     @classmethod
     def of(cls, data: bytes) -> EditableText | None:
-        """The text; None where a text field would change what nobody touched."""
+        """Return the data as editable text, or None if a text field would alter it."""
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
@@ -244,13 +244,13 @@ class EditableText:
         ending = "\r\n" if data.count(b"\r\n") == data.count(b"\n") and b"\r" in data else "\n"
         plain = text.replace(ending, "\n")
         # A form sends every line end as CR LF (HTML, "constructing the entry list"): a lone CR
-        # would come back as another one.
+        # would return as a different one.
         if "\r" in plain or "\0" in plain or "\ufeff" in plain:
             return None
         return cls(plain, digest_of(data), ending)
 
     def encode(self, edited: str) -> bytes:
-        """What a person left in the field, in the line ends of the file."""
+        """Encode the edited text with the line endings of the file."""
         return edited.replace("\r\n", "\n").replace("\n", self.ending).encode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""The application under test as its driver sees it: its output, its address, its answers.
+"""The application under test as its driver sees it: output, address and responses.
 
 Which operations of a document an application serves, and which it serves beside them.
 """
@@ -31,7 +31,7 @@ def only_loopback(event: str, arguments: tuple[Any, ...]) -> None:
     """Refuse every connection that leaves this machine."""
     if event == "socket.connect":
         address = arguments[1]
-        # The address of a unix socket is a path or bytes: it never leaves the machine (unix(7)).
+        # A Unix socket's address is a path or bytes: it never leaves the machine (unix(7)).
         host = address[0] if isinstance(address, tuple) else "127.0.0.1"
         if host not in ("127.0.0.1", "::1", "localhost"):
             raise ConnectionRefusedError(f"{host} is not this machine")
@@ -46,14 +46,14 @@ class AppOutput:
         threading.Thread(target=self.read, args=(pipe,), daemon=True).start()
 
     def read(self, pipe: str) -> None:
-        """Keep the end of what comes, until nobody writes any more."""
+        """Read the pipe until it is closed by all writers, and keep the end of the output."""
         with Path(pipe).open("rb", buffering=0) as stream:
             while chunk := stream.read(1 << 16):
                 self.kept = (self.kept + chunk)[-TAIL:]
         self.ended = True
 
     def tail(self) -> str:
-        """The last of what it printed."""
+        """Return the end of the application's output."""
         return self.kept.decode("utf-8", "replace")
 
 
@@ -77,7 +77,7 @@ def reachable(job: dict[str, Any], output: AppOutput) -> tuple[str, list[list[st
         url = job["url"] or (f"http://127.0.0.1:{address['port']}" if address else "")
         if url and answers(url, job["answer_seconds"]):
             return with_prefix(url, job["prefix"]), address.get("routes")
-        # Looked at once more: it may have written why, and ended, since the look above.
+        # Check again: since the last check it may have written its error and ended.
         if output.ended and "error" not in handshake(job["handshake"]):
             raise DriveEnded("not-started", "it exited before it answered")
         time.sleep(0.02)
@@ -85,12 +85,12 @@ def reachable(job: dict[str, Any], output: AppOutput) -> tuple[str, list[list[st
 
 
 def with_prefix(url: str, prefix: str) -> str:
-    """The address below which the paths of the document lie; a path of its own wins."""
+    """Return the base URL of a document's paths; a URL with its own path ignores `prefix`."""
     return url.rstrip("/") + ("" if urlsplit(url).path.strip("/") else prefix)
 
 
 def handshake(path: str) -> dict[str, Any]:
-    """What the serving script wrote of itself; empty while there is nothing."""
+    """Return the handshake document of the serving script; empty if it does not exist yet."""
     try:
         document: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
     except FileNotFoundError:
@@ -99,7 +99,7 @@ def handshake(path: str) -> dict[str, Any]:
 
 
 def answers(url: str, patience: float) -> bool:
-    """Whether the application gives any answer at all."""
+    """Return whether the application answers any request."""
     try:
         return bool(fetch(url, "GET", NOWHERE, patience)[0])
     except OSError:
@@ -107,7 +107,7 @@ def answers(url: str, patience: float) -> bool:
 
 
 def fetch(url: str, method: str, path: str, patience: float) -> tuple[int, str, bytes]:
-    """Status, content type and body of one answer; raises OSError when there is none."""
+    """Return status, content type and body of a response. Raises OSError if there is none."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=patience)
     try:
@@ -124,7 +124,7 @@ def fetch(url: str, method: str, path: str, patience: float) -> tuple[int, str, 
 
 
 ANYTHING = "*"
-"""The method of a route below which the application does not say what it serves."""
+"""Method of a route below which the application declares no operations."""
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 PARAMETER = re.compile(r"\{[^{}]*\}")
 NOT_THERE = {HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
@@ -168,7 +168,7 @@ class Inventory:
                     self.record_missing(f"{method} {path}", "has no route in the application")
 
     def own_document(self) -> list[list[str]] | None:
-        """The operations of the document that the application itself serves, if it does."""
+        """Return the operations in the application's own /openapi.json, or None."""
         address = f"http://{urlsplit(self.url).netloc}"
         try:
             status, kind, body = fetch(address, "GET", "/openapi.json", self.patience)
@@ -178,15 +178,15 @@ class Inventory:
         return [list(one) for one in operations_of(served)] if isinstance(served, dict) else None
 
     def record_answer(self, label: str, status: int, kind: str, body: bytes) -> None:
-        """Note one answer of an operation."""
+        """Record one response of an operation."""
         self.answered.setdefault(label, set()).add(status)
         same = self.alike.setdefault(label, set())
-        # Two that differ are enough: asked is only whether it always says the same.
+        # Two different answers are enough: the question is only whether they are stable.
         if len(same) <= 1:
             same.add((kind, body))
 
     def look_for_missing(self) -> None:
-        """Operations that answered as a page answers that is not there."""
+        """Record operations that respond like a missing page."""
         for method, path in self.operations:
             label = f"{method} {path}"
             statuses = self.answered.get(label, set())
@@ -196,7 +196,7 @@ class Inventory:
                 self.record_missing(label, "answers every request like an unknown page")
 
     def look_for_more(self) -> None:
-        """Other methods of documented paths that succeed, where no table says what is served."""
+        """Report undocumented methods of documented paths that succeed without a route table."""
         if self.known is not None or any(key[1] == "late" for key in self.report.problems):
             return
         paths = dict.fromkeys(path for _, path in self.operations)
@@ -207,7 +207,7 @@ class Inventory:
                 self.report.add((f"{method} {path}", "undocumented-operation"), text)
 
     def succeeds(self, method: str, path: str) -> bool:
-        """Whether a call succeeds, and not as every call of this page or any page does."""
+        """Return whether a call succeeds, unlike calls of unknown paths."""
         at = PARAMETER.sub("1", path)
         try:
             tried = fetch(self.url, method, at, self.patience)
@@ -221,11 +221,11 @@ class Inventory:
             return False
 
     def record_missing(self, label: str, text: str) -> None:
-        """Note an operation that is not served."""
+        """Record an operation that is not served."""
         self.report.add((label, "missing-operation"), text)
 
     def nowhere(self, method: str) -> tuple[str, bytes]:
-        """How the application answers for a page that is not there."""
+        """Return how the application responds to an unknown page."""
         try:
             _, kind, body = fetch(self.url, method, NOWHERE, self.patience)
         except OSError:

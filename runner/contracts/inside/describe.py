@@ -1,4 +1,4 @@
-"""Says a Python type as JSON Schema.
+"""Describe a Python type as JSON Schema.
 
 Usage: describe.py MODULE:TYPE OUT. Runs on the project's own Python, in the project's folder. OUT
 becomes JSON: `schemas` (each one way to read the type), `loose` (whether the type's language has
@@ -57,7 +57,7 @@ def main() -> None:
         document = {"error": f"{target}: {code or f'{type(problem).__name__}: {problem}'}"}
     beside = Path(out + ".new")
     beside.write_text(json.dumps(document, default=str), "utf-8")
-    # Whole or not at all, whenever this process is ended (POSIX, rename).
+    # Atomic, whenever this process is killed (POSIX, rename).
     beside.replace(out)
     sys.exit("error" in document)
 
@@ -72,12 +72,12 @@ def show(problem: BaseException) -> None:
 
 
 def is_ours(file: str) -> bool:
-    """Whether this script, or Python's own import of a module, stands in a file."""
+    """Return whether a file is this script or part of Python's import system."""
     return file in (__file__, importlib.__file__) or file.startswith("<frozen importlib")
 
 
 def load(target: str) -> Any:
-    """The type of an import path."""
+    """Import the object at an import path."""
     module, _, names = target.partition(":")
     found: Any = importlib.import_module(module)
     for name in names.split("."):
@@ -86,11 +86,11 @@ def load(target: str) -> Any:
 
 
 def describe(kind: Any, target: str) -> dict[str, Any]:
-    """The type as JSON Schema, once for each way it is read."""
+    """Describe a type as JSON Schema, once for each mode."""
     shaped = dataclasses.is_dataclass(kind) or typing.is_typeddict(kind)
     if hasattr(kind, "model_json_schema"):
-        # What has a default may be left out on the way in, and is always there on the way out:
-        # these are two schemas (pydantic, JSON Schema, `mode`).
+        # A field with a default is optional in input and always present in output: these are two
+        # schemas (pydantic, JSON Schema, `mode`).
         both = [kind.model_json_schema(mode=mode) for mode in ("validation", "serialization")]
         return {"schemas": both, "loose": False, "by": "pydantic"}
     if hasattr(kind, "__pydantic_validator__") or shaped:
@@ -104,14 +104,14 @@ def describe(kind: Any, target: str) -> dict[str, Any]:
 
 
 def by_adapter(kind: Any) -> list[dict[str, Any]]:
-    """What pydantic's TypeAdapter says; nothing where it is missing or knows no schema."""
+    """Return the schemas of pydantic's TypeAdapter; empty if pydantic is missing or has none."""
     try:
         from pydantic import TypeAdapter
 
         adapter = TypeAdapter(kind)
         return [adapter.json_schema(mode=mode) for mode in ("validation", "serialization")]
-    # Of a type without a schema pydantic raises PydanticUserError, a RuntimeError, and of a name
-    # that it does not know PydanticUndefinedAnnotation, a NameError.
+    # For a type without a schema pydantic raises PydanticUserError, a RuntimeError; for an unknown
+    # name PydanticUndefinedAnnotation, a NameError.
     except (ImportError, TypeError, ValueError, RuntimeError, AttributeError, NameError):
         return []
 
@@ -123,11 +123,11 @@ class Annotations:
         self.known: dict[str, Any] = {}
 
     def whole(self, kind: Any) -> dict[str, Any]:
-        """The schema with all that it refers to."""
+        """Return the schema of a type with all referenced definitions."""
         return {**self.schema(kind), "$defs": self.known}
 
     def schema(self, kind: Any) -> dict[str, Any]:
-        """The schema of one annotation."""
+        """Return the JSON Schema of one annotation."""
         if kind in (Any, object):
             return {}
         if isinstance(kind, type) and kind in PLAIN:
@@ -141,10 +141,10 @@ class Annotations:
         return self.generic(kind)
 
     def generic(self, kind: Any) -> dict[str, Any]:
-        """The schema of an annotation with arguments."""
+        """Return the JSON Schema of an annotation with arguments."""
         origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-        # By their names: this runs on the project's Python, and `typing` has the two from 3.11
-        # on.
+        # Compared by name: this runs on the project's Python, and `typing` has both only since
+        # 3.11.
         if origin is typing.Annotated or str(origin) in ("typing.Required", "typing.NotRequired"):
             return self.schema(arguments[0])
         if origin is typing.Literal:
@@ -158,7 +158,7 @@ class Annotations:
         raise TypeError(f"{kind} has no JSON Schema form; install pydantic in the project")
 
     def array(self, origin: Any, arguments: tuple[Any, ...]) -> dict[str, Any]:
-        """The schema of a list, set or tuple."""
+        """Return the JSON Schema of a list, set or tuple."""
         unique = {"uniqueItems": True} if origin in (set, frozenset) else {}
         if origin is tuple and arguments[-1:] != (...,):
             items = [self.schema(one) for one in arguments]
@@ -167,10 +167,10 @@ class Annotations:
         return {"type": "array", "items": self.schema(arguments[0]), **unique}
 
     def reference_to(self, kind: Any) -> dict[str, Any]:
-        """A reference to the schema of a dataclass or TypedDict."""
+        """Return a reference to the schema of a dataclass or TypedDict."""
         name = f"{kind.__module__}.{kind.__qualname__}"
         if name not in self.known:
-            # Named before its fields are read: a type that holds itself finds the name, and ends.
+            # Register the name before reading the fields, so that a recursive type ends.
             self.known[name] = {}
             hints = typing.get_type_hints(kind, include_extras=True)
             fields, required = fields_of(kind, hints)
@@ -183,7 +183,7 @@ class Annotations:
 
 
 def fields_of(kind: Any, hints: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Names of the fields, and of those that must be given."""
+    """Return the names of all fields and of the required ones."""
     if typing.is_typeddict(kind):
         return list(hints), [name for name in hints if name in kind.__required_keys__]
     fields = [field for field in dataclasses.fields(kind) if field.init]

@@ -1,4 +1,4 @@
-"""Tests a running application against its OpenAPI document.
+"""Test a running application against its OpenAPI document.
 
 Usage: `drive JOB`, a JSON file; its `report` becomes JSON, see `Report`. Runs isolated (`-I`) on
 the runner's own Python, in the application's sandbox, and calls nothing but loopback. The
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 
 SHOWN_URL = "http://127.0.0.1:8000"
-"""What stands for the free port of this run: a finding reads the same each time."""
+"""Replaces this run's free port, so that findings are the same each time."""
 LONGEST_ANSWER = 400
 DIED = "the application exited during the test"
 CALLS_OF_A_WALK = 5
-"""Calls of a walk from one operation to the next, roughly: so it costs as much as the rest."""
+"""Approximate calls of a walk from one operation to the next: its cost equals the rest."""
 MOST_LATE = 3
-"""Answers that may be late before the rest is not waited for."""
+"""Number of late answers after which the test ends."""
 CHECKS = (
     "not_a_server_error",
     "status_code_conformance",
@@ -57,14 +57,14 @@ CHECKS = (
     "response_schema_conformance",
     "response_headers_conformance",
 )
-"""`positive_data_acceptance` is not among them: a rule beyond the schema may refuse valid data."""
+"""Without `positive_data_acceptance`: rules beyond the schema may reject valid data."""
 
 
 def main() -> None:
-    """Test an application as the job says."""
+    """Test an application as the job describes."""
     gc.disable()  # until all is loaded, see `Tester.examples`
     job = json.loads(Path(sys.argv[1]).read_text("utf-8"))
-    # A hook of this kind cannot be taken away again, nor passed by from Python (PEP 578).
+    # An audit hook cannot be removed or bypassed from Python (PEP 578).
     sys.addaudithook(only_loopback)
     forget_settings()
     report = Report(job["report"])
@@ -77,7 +77,7 @@ def main() -> None:
 
 def forget_settings() -> None:
     """Remove variables of the project that change how it is tested."""
-    # SCHEMATHESIS_HOOKS names a module to import: the project's code in the process that judges.
+    # SCHEMATHESIS_HOOKS names a module to import: project code would run in the judging process.
     for name in [one for one in os.environ if one.startswith(("SCHEMATHESIS_", "OPENAPI_"))]:
         del os.environ[name]
 
@@ -101,7 +101,7 @@ def run(job: dict[str, Any], report: Report) -> None:
 
 
 def watch(seconds: float, output: AppOutput, report: Report) -> None:
-    """Have it end in time, whatever it waits for then."""
+    """Start a timer that reports a timeout and ends the process, even while it waits."""
 
     def end() -> None:
         report.end("late", f"the test did not finish within {seconds:g} s", log=output.tail())
@@ -172,8 +172,8 @@ class Tester:
         config = SchemathesisConfig.from_dict(self.settings())
         schema = schemathesis.openapi.from_dict(self.job["document"], config=config)
         if not gc.isenabled():
-            # What is loaded stays: looked through at each collection, and at one that hypothesis
-            # asks for, it would be a tenth of all the work.
+            # Loaded objects stay: scanning them in each collection, including those hypothesis
+            # starts, would be a tenth of all the work.
             gc.freeze()
             gc.enable()
         stream = from_schema(schema).execute()
@@ -204,7 +204,7 @@ class Tester:
             raise DriveEnded("died", DIED)
 
     def settings(self) -> dict[str, Any]:
-        """What schemathesis does: always the same calls, of which nothing is kept."""
+        """Return the settings of schemathesis: deterministic calls, nothing saved."""
         generation = {"deterministic": True, "no-shrink": True, "database": "none"}
         examples = self.job["examples"]
         walks = {**generation, "max-examples": max(1, examples // CALLS_OF_A_WALK)}
@@ -217,8 +217,7 @@ class Tester:
             "cache": {"enabled": False},
             "generation": {**generation, "max-examples": examples},
             "checks": {"enabled": False, **{name: {"enabled": True} for name in CHECKS}},
-            # Other methods are asked for by the inventory, which knows how a page that is not there
-            # looks.
+            # The inventory tests other methods, because it knows what a missing page looks like.
             "phases": {"coverage": {"unexpected-methods": []}, "stateful": {"generation": walks}},
         }
 
@@ -229,7 +228,7 @@ class Tester:
             raise DriveEnded("died", DIED)
 
     def follow_calls(self) -> None:
-        """Hear of every call and every answer: what does not answer is seen at once."""
+        """Register hooks on calls and responses, so that a missing response is noticed at once."""
         import schemathesis
 
         @schemathesis.hook
@@ -243,7 +242,7 @@ class Tester:
             self.called = None
 
     def call(self, case: Any) -> None:
-        """Note a call; the one before, if it had no answer yet, was too late."""
+        """Record a call; a previous call without a response counts as late."""
         if self.called is not None:
             self.late += 1
             self.record_unanswered(self.called.operation.label)
@@ -255,12 +254,12 @@ class Tester:
         self.called = case
 
     def record_unanswered(self, label: str) -> None:
-        """Note an operation that does not answer."""
+        """Record an operation that does not respond."""
         if not self.output.ended:
             self.report.add((label, "late"), f"gives no response within {self.patience:g} s")
 
     def record_calls(self, recorder: Any) -> None:
-        """Note the calls of one scenario."""
+        """Record the calls of one scenario."""
         for case_id, call in recorder.interactions.items():
             self.report.requests += 1
             if call.response is not None:
@@ -272,7 +271,7 @@ class Tester:
                     self.record_failure(check.failure_info, recorder.cases[case_id].value, call)
 
     def answer(self, case: Any, response: Any) -> None:
-        """Note one answer."""
+        """Record one response."""
         label, status = case.operation.label, response.status_code
         kind, body = response.headers.get("content-type", [""])[0], response.content or b""
         self.inventory.record_answer(label, status, kind, body)
@@ -283,7 +282,7 @@ class Tester:
             self.made.append((body, case))
 
     def error(self, label: str, problem: Exception) -> None:
-        """Note what kept an operation from being tried."""
+        """Record the error that kept an operation from being tested."""
         text = str(problem) or type(problem).__name__
         if "timed out" in text.casefold():
             self.record_unanswered(label)
@@ -291,7 +290,7 @@ class Tester:
             self.report.add((label, "error", type(problem).__name__), text)
 
     def record_failure(self, info: Any, case: Any, call: Any) -> None:
-        """Note an answer that the document does not allow."""
+        """Record a response that the document does not allow."""
         failure, kind = info.failure, type(info.failure).__name__
         if kind == "UndefinedStatusCode" and is_reported_otherwise(failure.status_code, call):
             return
@@ -303,7 +302,7 @@ class Tester:
         self.report.add((failure.operation or "", kind, what), text, request)
 
     def makes(self, case: Any) -> list[str]:
-        """The request that made what this one asks for, where an earlier answer named it."""
+        """Return the request that created the resource of this call, as a curl command."""
         for value in (case.path_parameters or {}).values():
             for body, maker in self.made:
                 if json.dumps(value).encode() in body:
@@ -325,7 +324,7 @@ class Repeated(NamedTuple):
     response: Any
     failures: tuple[Any, ...]
     request: str
-    """All that was asked until this answer came."""
+    """All requests up to this answer."""
 
 
 class Repeats:
@@ -335,7 +334,7 @@ class Repeats:
         self.kept: dict[str, Any] = {}
 
     def keep(self, case: Any) -> None:
-        """Keep the first request of an operation that succeeded."""
+        """Keep the first successful request of a changing operation."""
         if case.operation.method.upper() in CHANGING:
             self.kept.setdefault(case.operation.label, case)
 
@@ -355,7 +354,7 @@ class Repeats:
 
 
 def failures(case: Any, response: Any) -> tuple[Any, ...]:
-    """What the checks that are turned on say of an answer."""
+    """Return the failures that the enabled checks find in a response."""
     from schemathesis.core.failures import FailureGroup
 
     try:

@@ -1,4 +1,4 @@
-"""Validates JSON instances against a JSON Schema.
+"""Validate JSON instances against a JSON Schema.
 
 Usage: `instances JOB`. Runs isolated (`-I`) on the runner's own Python in the sandbox: a pattern
 of a schema may take for ever, and the sandbox's limits end it. The job holds `schema` and
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def problems_of(schema: Any, path: str, instance: Any) -> list[dict[str, str]]:
-    """What is wrong with one instance."""
+    """Return the problems of one instance."""
     from jsonschema import Draft202012Validator, FormatChecker
     from jsonschema.validators import validator_for
 

@@ -1,4 +1,4 @@
-"""The operations of an OpenAPI document."""
+"""List the operations of an OpenAPI document."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 _PARAMETER = re.compile(r"\{[^{}/]*\}")
 _MOST_DIGITS = 10
-"""No list is longer, and Python reads no number of thousands of digits."""
+"""No list has a longer index, and Python rejects numbers with thousands of digits."""
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
 
 def operations_of(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Method and path of each operation."""
+    """Yield method and path of each operation."""
     paths = document.get("paths")
     for path, item in (paths if isinstance(paths, dict) else {}).items():
         for _ in range(20):  # a path item may stand elsewhere
@@ -29,7 +29,7 @@ def operations_of(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def resolve_reference(document: Any, reference: str) -> Any:
-    """What a local reference leads to (RFC 6901); None where it leads to nothing."""
+    """Return the target of a local reference (RFC 6901); None if it does not exist."""
     node = document
     for part in unquote(reference).removeprefix("#").split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
@@ -42,7 +42,7 @@ def resolve_reference(document: Any, reference: str) -> Any:
 
 
 def references_of(node: Any) -> Iterator[str]:
-    """Every reference below a node that points by a path into the document."""
+    """Yield every `#/…` reference below a node."""
     if isinstance(node, dict):
         target = node.get("$ref")
         if isinstance(target, str) and target.startswith("#/"):
@@ -55,10 +55,10 @@ def references_of(node: Any) -> Iterator[str]:
 
 
 def shape(path: str) -> str:
-    """A path without the names of its parameters."""
+    """Return a path without its parameter names."""
     return _PARAMETER.sub("{}", path).rstrip("/") or "/"
 
 
 def parameter_names(path: str) -> list[str]:
-    """The parameters of a path template, in their order."""
+    """Return the parameter names of a path template in order."""
     return [name[1:-1] for name in _PARAMETER.findall(path)]

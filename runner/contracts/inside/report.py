@@ -1,4 +1,4 @@
-"""What a test of an application against its document says, in a file of a fixed shape."""
+"""Write the report of an application's test in a fixed format."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ UNREADABLE = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
 }
-"""What servers answer to a body that they cannot read, before any operation is asked."""
+"""Responses of servers to a body they cannot parse, before any operation runs."""
 
 
 class DriveEnded(Exception):  # noqa: N818 - an outcome of the test, no error of ours
-    """It cannot go on: how it ended, and what there is to say of it."""
+    """The test cannot continue: its ending, and a message."""
 
     def __init__(self, ended: str, message: str) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class DriveEnded(Exception):  # noqa: N818 - an outcome of the test, no error of
 
 
 class Report:
-    """What becomes of the run, written once."""
+    """The report of a test, written once."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -40,10 +40,10 @@ class Report:
         self.lock = threading.Lock()
 
     def add(self, key: tuple[str, ...], text: str, request: str = "") -> None:
-        """A problem; of those that are alike the shortest request is kept."""
+        """Add a problem; of similar ones the shortest request is kept."""
         known = self.problems.get(key)
         better = known is None or len(request) < len(known["request"])
-        # What could not be tried is no difference, and takes no room from one.
+        # An untested operation is no difference and must not displace one.
         untried = [one["kind"] == "error" for one in self.problems.values()]
         if better and (known or untried.count(key[1] == "error") < MOST_PROBLEMS):
             self.problems[key] = {
@@ -54,13 +54,13 @@ class Report:
             }
 
     def leave(self) -> None:
-        """End the process at once: threads that wait for an answer are not waited for."""
+        """End the process immediately without joining threads that wait for a response."""
         sys.stdout.flush()
         os._exit(0)
 
     def end(self, ended: str, message: str = "", log: str = "") -> None:
         """Write the report, once: what ends a test first is what it says."""
-        # Never let go again: the time may be over just while the test writes how it ended.
+        # Never released: the timeout may strike just while the test writes its result.
         if not self.lock.acquire(blocking=False):
             return
         document = {
@@ -78,13 +78,13 @@ class Report:
 
 
 def say(line: str) -> None:
-    """Let whoever watches the test see that it goes on."""
+    """Print a line at once, as a sign of progress."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def describe_failure(kind: str, failure: Any) -> tuple[str, str]:
-    """What tells a failure from others of its kind, and the failure in a sentence."""
+    """Return what distinguishes a failure from others of its kind, and its description."""
     status = getattr(failure, "status_code", "")
     if kind == "UndefinedStatusCode":
         has = ", ".join(map(str, failure.defined_status_codes)) or "none"
@@ -108,12 +108,12 @@ def describe_failure(kind: str, failure: Any) -> tuple[str, str]:
 
 
 def is_reported_otherwise(status: int, call: Any) -> bool:
-    """Whether an answer that is not documented is no fault, or reported as a failure already."""
+    """Return whether an undocumented status is no fault, or is reported as another failure."""
     return status >= HTTPStatus.INTERNAL_SERVER_ERROR or (status in UNREADABLE and is_garbled(call))
 
 
 def is_garbled(call: Any) -> bool:
-    """Whether a request claims JSON and is none: no document states what comes of that."""
+    """Return whether a request has a JSON content type but an invalid JSON body."""
     if call is None or not call.request.body:
         return False
     headers = {name.lower(): values for name, values in call.request.headers.items()}

@@ -1,4 +1,4 @@
-"""Serves a project's ASGI or WSGI application on a free loopback port.
+"""Serve a project's ASGI or WSGI application on a free loopback port.
 
 Usage: serve.py MODULE:ATTRIBUTE[()] HANDSHAKE. Runs on the project's own Python, in the project's
 folder. HANDSHAKE is written once, as JSON: `port` and `routes`, or `error`. ASGI is served by the
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SKIPPED = frozenset({"HEAD", "OPTIONS"})
 LARGEST_HEAD = 64 * 1024
 ASGI_ARGUMENTS = 3
-"""scope, receive and send."""
+"""Arguments of an ASGI application: scope, receive and send."""
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
         tell(handshake, {"error": f"{target} could not be imported: {format_problem(problem)}"})
         raise SystemExit(1) from None
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    # Connections inherit it; without, an answer in two parts waits 40 ms for an acknowledgement.
+    # Connections inherit it; without it, a two-part response waits 40 ms for an acknowledgement.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     listener.bind(("127.0.0.1", 0))
     listener.listen(128)
@@ -59,12 +59,12 @@ def show(problem: BaseException) -> None:
 
 
 def is_ours(file: str) -> bool:
-    """Whether this script, or Python's own import of a module, stands in a file."""
+    """Return whether a file is this script or part of Python's import system."""
     return file in (__file__, importlib.__file__) or file.startswith("<frozen importlib")
 
 
 def load(target: str) -> Any:
-    """The application; a target that ends with `()` names a function that makes it."""
+    """Import the application; a target that ends with `()` is called."""
     module, _, names = target.partition(":")
     found: Any = importlib.import_module(module)
     for name in names.replace("()", "").split("."):
@@ -73,7 +73,7 @@ def load(target: str) -> Any:
 
 
 def format_problem(problem: BaseException) -> str:
-    """A failed import in a sentence."""
+    """Describe a failed import in one sentence."""
     if isinstance(problem, SystemExit):
         return f"it called sys.exit({problem.code!r})"
     return f"{type(problem).__name__}: {problem}"
@@ -90,7 +90,7 @@ def tell(handshake: str, document: object) -> None:
 
 
 def routes(app: Any) -> list[list[str]] | None:
-    """Method and path of each route, where a Flask, FastAPI or Starlette table says them.
+    """Return method and path of each Flask, FastAPI or Starlette route; None without a table.
 
     The method `*` stands for all that a mounted application may serve below a path.
     """
@@ -105,9 +105,9 @@ def routes(app: Any) -> list[list[str]] | None:
 
 
 def flask_routes(app: Any) -> Iterator[list[str]]:
-    """The rules of a werkzeug map."""
+    """Yield method and path of each rule in a werkzeug map."""
     for rule in app.url_map.iter_rules():
-        # Flask adds these by itself, and no document names them.
+        # Flask adds these itself, and no document lists them.
         if rule.endpoint == "static" or rule.endpoint.endswith(".static"):
             continue
         path = "".join(
@@ -118,17 +118,16 @@ def flask_routes(app: Any) -> Iterator[list[str]]:
 
 
 def parts_of(rule: str) -> Iterator[tuple[bool, str]]:
-    """Pieces of a werkzeug rule such as `/rooms/<int:id>`."""
+    """Yield the pieces of a werkzeug rule such as `/rooms/<int:id>`."""
     for number, piece in enumerate(rule.replace(">", "<").split("<")):
         yield bool(number % 2), piece.rpartition(":")[2] if number % 2 else piece
 
 
 def starlette_routes(table: Any, above: str) -> Iterator[list[str]]:
-    """The routes of a table, and of those below it."""
+    """Yield method and path of each route in a table and its mounts."""
     for route in table:
         path = above + getattr(route, "path", "")
-        # The framework has them in no document of its own: FastAPI keeps /docs and /openapi.json
-        # so.
+        # The framework's own documents omit them: FastAPI handles /docs and /openapi.json this way.
         if getattr(route, "include_in_schema", True) is False:
             continue
         if getattr(route, "methods", None):
@@ -142,7 +141,7 @@ def starlette_routes(table: Any, above: str) -> Iterator[list[str]]:
 
 
 def without_convertor(part: str) -> str:
-    """`{id}` of `{id:int}`."""
+    """Remove the convertor: `{id:int}` becomes `{id}`."""
     name, colon, _ = part.partition(":")
     return name + "}" if part.startswith("{") and colon else part
 
@@ -155,11 +154,11 @@ def serve_wsgi(app: Any, listener: socket.socket) -> None:
     from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
     class Quiet(WSGIRequestHandler):
-        # One connection at a time: one on which nothing comes would hold up all others.
+        # Connections are served one at a time: a silent one would block all others.
         timeout = 5
 
         def log_message(self, *_: object) -> None:
-            """Say nothing of single requests."""
+            """Suppress the log of single requests."""
 
     server = WSGIServer(listener.getsockname(), Quiet, bind_and_activate=False)
     server.socket.close()
@@ -174,7 +173,7 @@ def serve_wsgi(app: Any, listener: socket.socket) -> None:
 
 
 def is_asgi(app: Any) -> bool:
-    """Whether the application is called as ASGI says: a coroutine of three arguments."""
+    """Return whether the application is ASGI: a coroutine function or three arguments."""
     called = type(app).__call__ if callable(app) else None
     if inspect.iscoroutinefunction(app) or inspect.iscoroutinefunction(called):
         return True
@@ -227,8 +226,8 @@ class Asgi:
             sys.stderr.write(f"lifespan.startup.failed: {answer.result().get('message', '')}\n")
             raise SystemExit(3)
         answer.cancel()
-        # A server goes on then, without lifespan events (ASGI, lifespan). Asked for its exception,
-        # since asyncio prints each that nobody asked for.
+        # A server then continues without lifespan events (ASGI, lifespan). Read its exception:
+        # asyncio prints exceptions that were never retrieved.
         if self.life.done():
             self.life.exception()  # the application knows no lifespan
 
@@ -246,7 +245,7 @@ class Asgi:
             writer.close()
 
     async def answer(self, scope: dict[str, Any], body: bytes, writer: Any) -> None:
-        """Let the application answer a request; what it raises is its answer 500."""
+        """Let the application answer a request; an exception becomes status 500."""
         import asyncio
 
         started = []
@@ -259,7 +258,7 @@ class Asgi:
             if message["type"] == "http.response.start":
                 started.append(message["status"])
                 writer.write(head_of(message))
-            # An answer to HEAD has no body, whatever the application sends (RFC 9110, 9.3.2).
+            # A response to HEAD has no body, whatever the application sends (RFC 9110, 9.3.2).
             elif message["type"] == "http.response.body" and scope["method"] != "HEAD":
                 writer.write(message.get("body", b""))
                 await writer.drain()
@@ -274,7 +273,7 @@ class Asgi:
 
 
 def scope_of(head: str, state: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    """The scope of a request, and the length of its body: -1 where it comes in chunks."""
+    """Parse a request head into its ASGI scope and body length; -1 means chunked."""
     from urllib.parse import unquote
 
     first, *lines = head.rstrip("\r\n").split("\r\n")
@@ -291,7 +290,7 @@ def scope_of(head: str, state: dict[str, Any]) -> tuple[dict[str, Any], int]:
         "http_version": "1.1",
         "method": method,
         "scheme": "http",
-        # Decoded here, and as it came in raw_path (ASGI, HTTP connection scope).
+        # Decoded here; raw_path has the original bytes (ASGI, HTTP connection scope).
         "path": unquote(path),
         "raw_path": path.encode("latin-1"),
         "query_string": query.encode("latin-1"),
@@ -306,7 +305,7 @@ def scope_of(head: str, state: dict[str, Any]) -> tuple[dict[str, Any], int]:
 
 
 async def body_of(reader: Any, length: int) -> bytes:
-    """The body of a request, of a known length or in chunks."""
+    """Read a request body of known length or in chunks."""
     if length >= 0:
         return bytes(await reader.readexactly(length))
     parts = []
@@ -319,7 +318,7 @@ async def body_of(reader: Any, length: int) -> bytes:
 
 
 def head_of(message: dict[str, Any]) -> bytes:
-    """The head of an answer."""
+    """Return the head of a response."""
     from http import HTTPStatus
 
     status = message["status"]

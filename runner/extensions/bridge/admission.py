@@ -1,4 +1,4 @@
-"""What people say in an issue, and by whose word it counts.
+"""Decide which comments on an issue count, by the role of their author.
 
 Who is heard. Whether an issue may be worked on, and with which text, a writer's label says.
 
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """By which label, or why not: empty words where it is nothing to tell in the issue."""
+    """The label that admits an issue, or the reason against it; an empty reason is not reported."""
 
     event: LabelEvent | None = None
     why_not: str = ""
     parts: tuple[Issue, ...] = ()
-    """Issues below it, as they were before it was asked who changed them."""
+    """Issues below it, before their authors and changes were queried."""
     before: tuple[Issue, ...] = ()
     """Where it is not admitted: the issue and its parts with their texts as of the label; none
     where the forge does not tell."""
 
 
 def find_admission(forge: Forge, issue: Issue, trigger: str, known: int = 0) -> Admission:
-    """Look who labelled, and who changed the text since. Raises ForgeError.
+    """Find who added the label, and who changed the text since then. Raises ForgeError.
 
     The issue's text has to be read before, and that of its parts is, here: a change that comes
     after it is then seen. Of the event `known` the text was taken already.
@@ -74,7 +74,7 @@ def find_admission(forge: Forge, issue: Issue, trigger: str, known: int = 0) -> 
 
 
 def find_last_change(forge: Forge, issues: Iterable[Issue], since: str) -> tuple[str, str]:
-    """Who changed text, title or parts of one of these last, since then, and when; else empty."""
+    """Return author and time of the last change to these issues since then; else empty."""
     changes = [one for issue in issues for one in _Past.of(forge, issue, since).changes]
     return max(changes, key=lambda one: one[1], default=("", ""))
 
@@ -85,9 +85,9 @@ class _Past:
 
     issue: Issue
     changes: tuple[tuple[str, str], ...]
-    """By whom, and when: of its text the last change alone, since nobody sees the others."""
+    """Author and time of changes; of its text only the last, since others are not visible."""
     then: Issue | None
-    """None where the forge does not tell its text."""
+    """The earlier issue; None if the forge does not provide its text."""
 
     @classmethod
     def of(cls, forge: Forge, issue: Issue, since: str) -> _Past:
@@ -124,7 +124,7 @@ def find_commands(forge: Forge, comments: Iterable[Comment], seen: int) -> list[
 
 
 def find_reviews(forge: Forge, reviews: Iterable[Review], seen: int) -> list[Review]:
-    """Reviews after the review `seen` in which people who may push ask for changes."""
+    """Return newer reviews than `seen` that request changes, by people with push rights."""
     return [
         one for one in reviews if one.id > seen and one.wants_changes if forge.may_write(one.author)
     ]
@@ -150,7 +150,7 @@ class Verb(StrEnum):
     RETRY = "retry"
     STOP = "stop"
     UNKNOWN = ""
-    """A word that is none of these, as a slip of the pen makes it."""
+    """An unknown word, such as a typo."""
 
 
 _VERBS = tuple(one.value for one in Verb if one.value)
@@ -164,12 +164,12 @@ class SlashCommand:
     comment: int
     author: str
     digest: str = ""
-    """The first digits of what it is about, as they were shown."""
+    """First digits of the digest of its subject, as shown to the person."""
     task: str = ""
     text: str = ""
     wrong: str = ""
     label: int = 0
-    """The label event that gave the command, instead of a comment."""
+    """Label event that gave the command instead of a comment."""
 
     @property
     def place(self) -> str:
@@ -178,11 +178,11 @@ class SlashCommand:
 
 
 def read_command(comment: Comment) -> SlashCommand | None:
-    """The command that a comment begins with; None for talk."""
-    # A browser's form sends CR LF. What a page hides is gone before the command is looked for:
-    # nobody who read the comment saw it.
+    """Parse the command at the start of a comment; return None for other comments."""
+    # Browser forms send CR LF. Hidden text is removed before the command is searched: no reader of
+    # the comment saw it.
     seen = take_hidden_out(comment.body.replace("\r\n", "\n"))
-    # From the first sign on: a command that is quoted (`> /runner …`) is somebody else's word.
+    # Only at the very start: a quoted command (`> /runner …`) is another person's.
     found = _LINE.fullmatch(seen[:_LONGEST].rstrip())
     if found is None:
         return None
@@ -195,7 +195,7 @@ def read_command(comment: Comment) -> SlashCommand | None:
 
 
 def take_hidden_out(text: str) -> str:
-    """Without the comments that a page does not show."""
+    """Remove the comments that a page does not show."""
     return _HIDDEN.sub(" ", text)
 
 

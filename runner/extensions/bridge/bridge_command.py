@@ -1,4 +1,4 @@
-"""`runner bridge`: issues of a forge become drafted plans, builds and proven pull requests."""
+"""`runner bridge`: turn a forge's issues into drafted plans, builds and proven pull requests."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ else:
 
 _SHORTEST_POLL = 1
 _PAGES = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._~-]+)*")
-"""Nothing in it ends a link of markdown."""
+"""No character in it ends a Markdown link."""
 _ADDRESS = re.compile(r"(?:https://|ssh://git@|git@)github\.com[/:]([^/\s]+/[^/\s]+?)(?:\.git)?/?")
 
 
@@ -101,7 +101,7 @@ def _require_trust(project: Project, given: argparse.Namespace, asker: Asker | N
 
 
 def _find_repository(project: Project, remote: str) -> str:
-    """What a remote's address on github.com names. Raises RunnerError for any other."""
+    """Return the remote's repository on github.com. Raises RunnerError for another address."""
     with read.Repository.open(project.root) as repository:
         found = _ADDRESS.fullmatch(push.address_of(repository, remote))
     if found is None:
@@ -110,7 +110,7 @@ def _find_repository(project: Project, remote: str) -> str:
 
 
 def _end_with_signal(over: threading.Event) -> None:
-    """SIGTERM ends it as a round ends: what goes on is ended, and the lease given back."""
+    """Install a SIGTERM handler that stops the rounds cleanly and gives the lease back."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         threading.Thread(target=over.set).start()  # its lock may be held where this comes between

@@ -1,4 +1,4 @@
-"""Rounds over the issues of one repository, by the one bridge that holds its lease.
+"""Process the issues of a repository in rounds, under the bridge's lease.
 
 Issues of which all was seen and for which nothing more could be done: they cost nothing again.
 
@@ -45,35 +45,35 @@ if TYPE_CHECKING:
     from runner.project import Project
 
 LEASE = "runner-bridge"
-"""The name of the lease: one bridge at a time serves a repository."""
+"""Name of the lease: one bridge at a time serves a repository."""
 _SEEN = "seen.json"
 _HAS_REQUEST = frozenset({Stage.REVIEW, Stage.PERSON, Stage.PAUSED})
 """Where a word in a pull request is waited for: the issue itself does not tell of it. So is one
 while another plan waits, once there was something to propose."""
 _LISTENS, _SOONEST = 1.0, 5.0
-"""Seconds between looks whether the forge has news; and, however much it has, between rounds."""
+"""Seconds between checks for news at the forge, and minimum seconds between rounds."""
 _LARGEST = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class BridgeRequest:
-    """What is bridged, and how."""
+    """The request to bridge a repository."""
 
     label: str
     remote: str
     agents: int
-    """Issues that are worked on at once."""
+    """Issues that are worked on in parallel."""
     poll: float
-    """Seconds between rounds, and between looks at an issue while something is built for it."""
+    """Seconds between rounds, and between checks of an issue during its build."""
     has_mirrors: bool = False
-    """Whether tasks are shown as issues below their issue."""
+    """Whether tasks are shown as sub-issues of their issue."""
     artifacts: str = ""
-    """The address under which people read the artifact store."""
+    """Public address of the artifact store."""
 
 
 @dataclass
 class Hold:
-    """That the lease is still ours, by our own clock; safe for several threads.
+    """Proof that the bridge still holds its lease, by its own clock; thread-safe.
 
     A forge knows of no lease: a bridge that slept for longer than its ttl, or whose remote is away
     for that long, would write beside the one that took over.
@@ -83,10 +83,10 @@ class Hold:
     """The lease's ttl."""
     renew: Callable[[], bool]
     _known: float = field(default_factory=lambda: effects.monotonic())  # noqa: PLW0108 - a test has its own clock
-    """When it was last known to be ours."""
+    """Last time the lease was known to be held here."""
 
     def require(self) -> None:
-        """Raises BridgeStoppedError where it is another's, or where nobody can say."""
+        """Raise BridgeStoppedError if the lease is held by another or cannot be checked."""
         now = effects.monotonic()
         if now - self._known < self.seconds / 2:
             return
@@ -109,9 +109,9 @@ class Bridge:
     tell: Callable[[str], None]
     observer: Observer
     over: threading.Event = field(default_factory=threading.Event)
-    """Set: everything that goes on is ended, and the lease is given back."""
+    """When set, all work is ended and the lease is released."""
     make_clone: Callable[..., IssueClone] = IssueClone
-    """What an issue is built in."""
+    """Makes the clone in which an issue is built."""
     _works: dict[int, Future[str]] = field(default_factory=dict)
     _reported: dict[int, str] = field(default_factory=dict)
     _seen: SeenIssues = field(init=False)
@@ -147,7 +147,7 @@ class Bridge:
 
     @contextmanager
     def _alone_here(self) -> Iterator[None]:
-        """On one machine the system tells two bridges apart, as their lease is this folder's."""
+        """Hold the lock that prevents a second bridge on this machine from using the folder."""
         lock = RunLock(self.folder)
         holder = lock.holder()
         if holder is not None:
@@ -161,11 +161,11 @@ class Bridge:
 
     @property
     def folder(self) -> Path:
-        """Where this bridge keeps the clones of its issues."""
+        """Folder in which this bridge keeps the clones of its issues."""
         return find_bridge_folder(self.project.places, self.forge.name)
 
     def rehearse(self) -> ExitCode:
-        """Tell what one round would do, and do none of it. Raises RunnerError."""
+        """Report what one round would do without doing it. Raises RunnerError."""
         login, base = self.forge.find_login(), self.forge.find_default_branch()
         codes = {ExitCode.OK}
         for number in self._list_new(login, base):
@@ -208,7 +208,7 @@ class Bridge:
         return worst(codes)
 
     def _rest(self, pause: float) -> None:
-        """Until the next look, or until the forge says that there is news; not too often."""
+        """Wait for the next round, or until the forge wakes the bridge, with a minimum pause."""
         until = effects.monotonic() + pause
         soonest = effects.monotonic() + min(pause, _SOONEST)
         while (left := until - effects.monotonic()) > 0:
@@ -221,7 +221,7 @@ class Bridge:
         return not self.over.is_set() and not self._lost()
 
     def _begin(self, pool: ThreadPoolExecutor, login: str, base: str) -> float:
-        """Take up every issue of which something is new; seconds until the next look."""
+        """Start work on every issue with news, and return the seconds until the next round."""
         try:
             self.forge.forget_rights()
             found = self._list_new(login, base)
@@ -235,14 +235,13 @@ class Bridge:
             builder = self.make_clone(*self._place_of(number))
             work = self._make_work(number, builder, login, base)
             builder.is_stopped = work.is_halted
-            # Noted before the work begins: what people say meanwhile differs from it, and is
-            # news.
+            # Note before the work starts: later changes by people differ from it and are news.
             self._seen.note(number, seen)
             self._works[number] = pool.submit(work.advance)
         return self.asked.poll
 
     def _list_new(self, login: str, base: str) -> dict[int, tuple[object, ...]]:
-        """Issues of which something may be new, with what tells that."""
+        """Return the issues that may have news, with the values that show it."""
         issues = {one.number: one for one in self.forge.list_issues(self.asked.label)}
         found = {
             number: self._look_at(one, login, base, has_parent=one.parent in issues)
@@ -262,7 +261,7 @@ class Bridge:
     def _look_at(
         self, issue: Issue, login: str, base: str, *, has_parent: bool
     ) -> tuple[object, ...]:
-        """What tells whether something is new; nothing where the forge cannot say it."""
+        """Return the values that show whether an issue has news; empty if the forge fails."""
         try:
             return (
                 *(issue.updated, issue.blocked_by, issue.parts, has_parent),
@@ -276,7 +275,7 @@ class Bridge:
             return ()  # its own work meets the same, and tells it: others go on
 
     def _look_at_clone(self, number: int) -> tuple[int, ...]:
-        """What a person did in its clone, as in any other, tells its journal."""
+        """Return size and time of the clone's journal, which change when a person works there."""
         try:
             journal = find_journal(self.folder / str(number), self.project.inside).stat()
         except OSError:
@@ -284,13 +283,13 @@ class Bridge:
         return (journal.st_size, journal.st_mtime_ns)
 
     def _look_at_parts(self, issue: Issue) -> tuple[object, ...]:
-        """What is changed below an issue changes nothing of the issue itself."""
+        """Return the update times of an issue's parts, which the issue itself does not show."""
         below = self.forge.list_parts(issue.number) if issue.parts else ()
         return tuple((one.number, one.updated) for one in below if MIRROR not in one.labels)
 
     def _look_at_request(self, issue: Issue, login: str, base: str) -> tuple[object, ...]:
         """Return the state of the pull request and its comments and reviews."""
-        # Elsewhere it may be begun, too; then there is no clone here, and it is looked at anyhow.
+        # The build may have started elsewhere; without a clone here, check it anyway.
         folder = self.folder / str(issue.number)
         branch = read_branch(folder, issue.number)
         if not _HAS_REQUEST & issue.labels and not (branch and _has_commits(folder, branch)):
@@ -303,7 +302,7 @@ class Bridge:
         return (pull.head, pull.is_open, pull.is_merged, comments, reviews)
 
     def _list_begun(self) -> list[int]:
-        """Issues that have a folder here: what has ended is kept under another name."""
+        """Return the issues that have a folder here; those of ended ones are renamed."""
         folders = self.folder.iterdir() if self.folder.is_dir() else ()
         return sorted(at for one in folders if (at := read_number(one.name)) >= 0)
 
@@ -327,7 +326,7 @@ class Bridge:
         )
 
     def _settle(self) -> set[ExitCode]:
-        """Tell what came of the issues that nothing is done for any more."""
+        """Report the results of finished works, and return their exit codes."""
         codes = set()
         for number, work in list(self._works.items()):
             if not work.done():
@@ -352,7 +351,7 @@ class Bridge:
 
 
 def read_branch(folder: Path, number: int) -> str:
-    """The branch of its issue that a clone is on; empty where it is on none, or not there."""
+    """Return the issue's branch that its clone has checked out; empty if there is none."""
     with suppress(OSError, UnicodeDecodeError):
         head = (folder / CLONE / ".git/HEAD").read_text(encoding="utf-8").strip()
         branch = head.removeprefix("ref: refs/heads/")
@@ -361,7 +360,7 @@ def read_branch(folder: Path, number: int) -> str:
 
 
 def _has_commits(folder: Path, branch: str) -> bool:
-    """Whether its clone's branch is not where it began; True where files alone do not tell."""
+    """Return whether the clone's branch has new commits; True if the files cannot tell."""
     refs = [folder / CLONE / ".git" / one for one in (f"refs/heads/{branch}", BEGAN)]
     try:
         here, began = (one.read_text(encoding="utf-8").strip() for one in refs)
@@ -372,17 +371,17 @@ def _has_commits(folder: Path, branch: str) -> bool:
 
 @dataclass
 class SeenIssues:
-    """By issue the digest of all that would be news."""
+    """The digest of each issue's reportable state."""
 
     file: Path
     asked: str
-    """The options of the bridge; after a change it looks at every issue again."""
+    """Options of the bridge; a change makes it check every issue again."""
     _now: dict[int, str] = field(default_factory=dict)
     _kept: dict[int, tuple[str, str]] = field(default_factory=dict)
-    """Digest and words of those that are on disk."""
+    """Digest and text of issues stored on disk."""
 
     def load(self) -> None:
-        """Take in what the last bridge left."""
+        """Load the state that the last bridge saved."""
         try:
             with self.file.open("rb") as opened:
                 document = json.loads(opened.read(_LARGEST))
@@ -405,23 +404,23 @@ class SeenIssues:
         return {number: words for number, (_, words) in self._kept.items()}
 
     def is_new(self, number: int, news: object) -> bool:
-        """Whether something is there that was not seen."""
+        """Return whether an issue has changed since it was last seen."""
         return self._now.get(number) != _digest(news)
 
     def note(self, number: int, news: object) -> None:
-        """It is looked at now; on disk it is new until nothing more can be done."""
+        """Record the news of an issue in memory; on disk it stays new until it is settled."""
         self._now[number] = _digest(news)
         if self._kept.pop(number, None) is not None:
             self._save()
 
     def settle(self, number: int, words: str) -> None:
-        """Nothing more can be done for it until there is news."""
+        """Record that nothing more can be done for an issue until there is news."""
         if number in self._now:
             self._kept[number] = (self._now[number], words)
             self._save()
 
     def forget(self, number: int) -> None:
-        """Look again, though there is no news."""
+        """Forget an issue, so that it is examined again without news."""
         self._now.pop(number, None)
 
     def _save(self) -> None:

@@ -1,4 +1,4 @@
-"""Who drafts, builds and proves for one issue, as the bridge needs it, and what it says.
+"""The builder interface of the bridge: draft, build and prove the work of one issue.
 
 `issue_clone` is the one that does; a test has one that builds at once.
 """
@@ -26,12 +26,12 @@ class IssueTask:
     status: Status
     note: str
     worth: str = ""
-    """What a DONE is worth, in words: proven by what, unproven, waived."""
+    """Description of a DONE task's grade: its proof, unproven, waived."""
     commit: str = ""
     proofs: str = ""
-    """Such as `3 of 3 pass`."""
+    """Text such as `3 of 3 pass`."""
     outputs: tuple[str, ...] = ()
-    """Files that it may write, as the plan names them, from the repository's top on."""
+    """Files it may write, as named in the plan, relative to the repository root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +39,24 @@ class BuildFacts:
     """All that is known of an issue's build, from its clone and its branch in the remote."""
 
     draft: DraftProposed | None = None
-    """The plan that waits."""
+    """The pending plan."""
     drafts: int = 0
     tasks: tuple[IssueTask, ...] = ()
     head: str = ""
     tip: str = ""
     """The remote's commit of the branch."""
     is_cut_off: bool = False
-    """Whether that is a landing of ours, which a crash kept from the clone: a run takes it in."""
+    """Whether a crash kept our landing from the clone: the next run adopts it."""
     is_busy: bool = False
-    """Whether somebody's run goes on in its folder."""
+    """Whether a run is active in its folder."""
     proven: str = ""
-    """The commit that everything was proven on together, by the clone's own journal."""
+    """Commit on which everything was proven together, from the clone's journal."""
     plan: str = ""
-    """The plan's path in the repository."""
+    """Path of the plan in the repository."""
     is_planned: bool = True
-    """Whether the newest plan that was drafted is of the wish as it is kept now."""
+    """Whether the newest drafted plan matches the current request."""
     artifacts: str = ""
-    """Where the last run that is stored whole lies in the artifact store."""
+    """Artifact store path of the last run that is completely stored."""
 
     @property
     def is_done(self) -> bool:
@@ -66,7 +66,7 @@ class BuildFacts:
 
 @dataclass(frozen=True, slots=True)
 class CommandExit:
-    """How a command of ours ended, and the last part of its error output."""
+    """The exit of a command, and the end of its error output."""
 
     code: int
     stderr: str
@@ -74,31 +74,31 @@ class CommandExit:
 
 
 class Builder(Protocol):
-    """What the bridge has done for one issue."""
+    """The interface that builds the work of one issue for the bridge."""
 
     branch: str
-    """Where it is built; empty until that is known."""
+    """Branch of the build; empty until known."""
 
     def find_branch(self, number: int) -> str:
-        """The branch that the remote has of an issue already; empty for none."""
+        """Return the existing remote branch of an issue; empty if there is none."""
 
     def keep_wish(self, text: str) -> None:
-        """Remember what is wished for, as it was when it was asked for."""
+        """Save the request text as it was when the issue was labelled."""
 
     def read_wish(self) -> str:
-        """What is remembered; empty for nothing."""
+        """Return the saved request text; empty if there is none."""
 
     def prepare(self, base: str) -> None:
-        """Have a clone on the issue's branch."""
+        """Create or update a clone on the issue's branch."""
 
     def look(self) -> BuildFacts:
-        """How it stands."""
+        """Return the current state of the build."""
 
     def draft(self) -> CommandExit:
         """Turn the wish into a plan that waits."""
 
     def approve(self, draft: DraftProposed, by: str) -> None:
-        """Put the plan that waits into the plan of the repository."""
+        """Add the waiting draft to the repository's plan."""
 
     def reject(self, draft: DraftProposed, reason: str, place: str = "") -> CommandExit:
         """Reject the plan and draft again; repeat nothing for a known `place`."""
@@ -107,10 +107,10 @@ class Builder(Protocol):
         """Refuse it, and draft nothing."""
 
     def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
-        """Commands of a plan that nobody has let run here yet."""
+        """Return the commands of a draft that have not been trusted on this machine."""
 
     def review(self, draft: DraftProposed) -> DraftVerdict:
-        """Have somebody read the plan who did not write it."""
+        """Have a reviewer other than the author review the draft."""
 
     def build(self, *, is_retried: bool) -> CommandExit:
         """Build what was planned."""
@@ -122,7 +122,7 @@ class Builder(Protocol):
         """Prove everything together, on the commit as it is."""
 
     def clear_branch(self) -> str:
-        """Take the branch away where it is as it was left; why it stays, empty where it is gone."""
+        """Delete the branch if it is unchanged; return why it stays, or empty if it is gone."""
 
     def retire(self) -> None:
-        """Keep all that is remembered under another name: the next wish begins anew."""
+        """Rename the folder to keep its state, so that the next request starts from scratch."""

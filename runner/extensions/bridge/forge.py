@@ -1,4 +1,4 @@
-"""A forge as the bridge needs it: its nouns, and the calls that an adapter carries out.
+"""The forge interface of the bridge: its nouns, and the calls that an adapter implements.
 
 `github` is the one adapter; a second one is another class with these calls. All texts are a
 stranger's. Calls that write may have arrived where they raise: who calls looks again.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 UNFIT = 422
-"""Status of a change that the forge understood, and refuses as things are."""
+"""HTTP status of a change that the forge understood but currently refuses."""
 
 
 _UNKNOWN = 401
@@ -28,7 +28,7 @@ class ForgeError(RunnerError):
     def __init__(self, message: str, *, hint: str = "", status: int = 0) -> None:
         super().__init__(message, hint=hint, code=ExitCode.USAGE)
         self.status = status
-        """Of HTTP; 0 where there was none."""
+        """HTTP status; 0 if there was none."""
 
     @property
     def is_of_all(self) -> bool:
@@ -53,20 +53,20 @@ class Issue:
     body: str
     author: str
     labels: frozenset[str]
-    """In small letters."""
+    """Labels in lower case."""
     is_open: bool
     assignees: tuple[str, ...]
     updated: str
     """RFC 3339 in UTC by the forge's clock, as all times here."""
     url: str
     id: int = 0
-    """Of all issues of the forge; `number` is of this repository's."""
+    """ID unique in the forge; `number` is unique in this repository."""
     blocked_by: int = 0
-    """Open issues that it waits for."""
+    """Number of open issues that block it."""
     parts: int = 0
-    """Issues below it."""
+    """Number of its sub-issues."""
     parent: int = 0
-    """The issue of this repository that it is a part of; 0 for none."""
+    """Parent issue in this repository; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,14 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class LabelEvent:
-    """That somebody put a label on an issue; without a label, that its title or parts changed."""
+    """A label was added to an issue; without a label, its title or parts changed."""
 
     id: int
     label: str
     actor: str
     time: str
     title: str = ""
-    """What the title was until then, where it changed."""
+    """Previous title, if it changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class TextEdit:
     editor: str
     time: str
     text: str | None = None
-    """None where the forge does not tell it (any more)."""
+    """None if the forge does not (or no longer) provide it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +114,13 @@ class Review:
     id: int
     author: str
     wants_changes: bool
-    """Whether they asked for changes, and still do."""
+    """Whether they requested changes and still do."""
     body: str
 
 
 @dataclass(frozen=True, slots=True)
 class LineComment:
-    """What a review says of a line of a file; line 0 where it is gone."""
+    """A review's comment on a line of a file; line 0 where the line no longer exists."""
 
     path: str
     line: int
@@ -137,90 +137,90 @@ class PullRequest:
     is_open: bool
     is_merged: bool
     head: str
-    """The commit that it proposes."""
+    """Commit that it proposes."""
     author: str = ""
     home: str = ""
-    """The repository that its branch is in; empty where that is gone."""
+    """Repository of its branch; empty if that is deleted."""
     is_draft: bool = False
-    """Whether nobody is asked to review it yet, and nobody can merge it."""
+    """Whether it is a draft: not open for review, and cannot be merged."""
     node: str = ""
-    """How the forge's other interface calls it."""
+    """Its ID in the forge's GraphQL API."""
 
 
 class Forge(Protocol):
     """One repository of a forge, with the rights of one login."""
 
     def find_login(self) -> str:
-        """Who writes with this token."""
+        """Return the login that the token belongs to."""
 
     def find_default_branch(self) -> str:
-        """The branch that pull requests go into."""
+        """Return the default branch, the target of pull requests."""
 
     def list_issues(self, label: str) -> Sequence[Issue]:
         """Open issues with a label; no pull requests."""
 
     def load_issue(self, number: int) -> Issue:
-        """One issue."""
+        """Load an issue."""
 
     def list_comments(self, number: int) -> Sequence[Comment]:
-        """All comments of an issue or a pull request, the oldest first."""
+        """Return all comments of an issue or pull request, oldest first."""
 
     def list_label_events(self, number: int) -> Sequence[LabelEvent]:
-        """Who labelled it and who renamed it, the oldest first."""
+        """Return label and rename events of an issue, oldest first."""
 
     def list_blockers(self, number: int) -> Sequence[int]:
         """Open issues that have to be closed before this one."""
 
     def list_parts(self, number: int) -> Sequence[Issue]:
-        """Issues of this repository below an issue, open or not."""
+        """Return the sub-issues of an issue in this repository, open or not."""
 
     def list_own_issues(self, label: str, login: str) -> Sequence[Issue]:
-        """What this login opened and labelled so, open or not."""
+        """Return the issues that this login opened with this label, open or not."""
 
     def list_reviews(self, number: int) -> Sequence[Review]:
-        """Reviews of a pull request, the oldest first."""
+        """Return the reviews of a pull request, oldest first."""
 
     def list_line_comments(self, number: int, review: int) -> Sequence[LineComment]:
-        """What one review says of lines."""
+        """Return the line comments of one review."""
 
     def list_text_edits(self, number: int) -> Sequence[TextEdit]:
         """Return its former texts, newest last; none if it was never edited."""
 
     def may_write(self, login: str) -> bool:
-        """Whether somebody may push to the repository."""
+        """Return whether a user may push to the repository."""
 
     def create_comment(self, number: int, body: str) -> Comment:
-        """Say something."""
+        """Create a comment."""
 
     def edit_comment(self, id_: int, body: str) -> None:
-        """Put another text into a comment of our own."""
+        """Replace the text of a comment written by this login."""
 
     def delete_comment(self, id_: int) -> None:
-        """Take a comment of our own away."""
+        """Delete a comment written by this login."""
 
     def add_label(self, number: int, label: str) -> None:
-        """Put a label on; one that is there already stays."""
+        """Add a label; one that the issue already has stays."""
 
     def remove_label(self, number: int, label: str) -> None:
-        """Take a label off; one that is not there is no mistake."""
+        """Remove a label; a missing one is no error."""
 
     def assign(self, number: int, login: str) -> None:
-        """Say whose turn it is; who cannot be assigned is not."""
+        """Assign a login; one that cannot be assigned is skipped."""
 
     def unassign(self, number: int, login: str) -> None:
-        """It is not their turn any more; who is not assigned is no mistake."""
+        """Unassign a login; one that is not assigned is no error."""
 
     def create_issue(self, title: str, body: str, label: str) -> Issue:
         """Open an issue of our own."""
 
     def add_part(self, number: int, part: Issue) -> None:
-        """Put an issue below another one."""
+        """Add an issue as a sub-issue of another."""
 
     def edit_issue(self, number: int, *, title: str, is_open: bool) -> None:
-        """Have an issue of our own say this, open or not."""
+        """Set title and state of an issue that this login opened."""
 
     def find_pull_request(self, branch: str, base: str, login: str) -> PullRequest | None:
-        """The newest that this login opened of a branch into another one, open or not."""
+        """Return the user's newest pull request between two branches in any state, or None."""
 
     def create_pull_request(
         self, branch: str, base: str, title: str, body: str, *, is_draft: bool
@@ -228,13 +228,13 @@ class Forge(Protocol):
         """Open one. Raises ForgeError; UNFIT: there is one, no commit is new, drafts are none."""
 
     def set_draft(self, pull: PullRequest, *, is_draft: bool) -> None:
-        """Take it back into drafts, or mark it as ready. Raises ForgeError, UNFIT: not allowed."""
+        """Turn a pull request into a draft or mark it ready. Raises ForgeError if not allowed."""
 
     def edit_pull_request(self, number: int, body: str) -> None:
-        """Put another text into it."""
+        """Replace the text of a pull request."""
 
     def list_statuses(self, commit: str) -> Sequence[tuple[str, str]]:
-        """Contexts and states of a commit, the newest first."""
+        """Return contexts and states of a commit, newest first."""
 
     def set_status(self, commit: str, context: str, text: str) -> None:
-        """Say of a commit that a check of it passed."""
+        """Set a successful status on a commit."""

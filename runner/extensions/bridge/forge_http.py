@@ -1,4 +1,4 @@
-"""Requests to a forge's API: token, pages, ETags, rate limits; every answer within bounds.
+"""HTTP requests to a forge's API: token, pages, ETags, rate limits, bounded responses.
 
 The token goes to the one address that was given, over TLS or to this machine; a redirect is not
 followed, since it would carry the token elsewhere. Only what reads is tried again: whether a write
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from email.message import Message
 
 MOST_BYTES = 48 << 20
-"""Of one answer: a hundred texts of 65,536 characters, each as `\\u0001`, are 39 MB."""
+"""Bytes of one response: a hundred texts of 65,536 characters, each as `\u0001`, are 39 MB."""
 _MOST_KEPT = 64 << 20
-"""Bytes of answers that are kept for their tags: what strangers write fills no memory."""
+"""Bytes of responses cached for their tags: text of strangers must not fill the memory."""
 MOST_PAGES = 50
 _SECONDS = 30.0
 _TRIES = 3
@@ -42,14 +42,14 @@ _SHORTEST_PAUSE, _USUAL_PAUSE = 1.0, 60.0
 _NEXT = re.compile(r'<([^<>]+)>;\s*rel="next"')
 _PAGE_SIZE = re.compile(r"[?&]per_page=(\d{1,4})(?:&|\Z)")
 _LIMITED = "RATE_LIMITED"
-"""How GraphQL, which answers 200, calls what REST tells by 403."""
+"""GraphQL's name, in a 200 response, for what REST reports as 403."""
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LOST, _BUSY = frozenset({500, 502, 503, 504}), frozenset({403, 429})
 _FINE, _UNCHANGED, _UNKNOWN, _FORBIDDEN = 200, 304, 401, 403
 _LONGEST_MESSAGE = 300
 _MOVED = dict.fromkeys((301, 302, 307, 308), "it moved or was renamed: check --repo and --api")
 _SAME = object()
-"""Stands for the document that has the tag which was asked about."""
+"""Marks that the document with the sent tag is unchanged."""
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -59,7 +59,7 @@ class _NoRedirect(HTTPRedirectHandler):
 
 _OPENER = open_timed(_NoRedirect)
 _PLAIN_OPENER = open_timed(_NoRedirect, ProxyHandler({}))
-"""Without TLS a proxy would read the token, so what is on this machine is asked directly."""
+"""Without TLS a proxy would see the token, so servers on this machine are contacted directly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +79,17 @@ class ForgeHttp:
     address: str
     token: str = field(repr=False)
     before_write: Callable[[], object] = lambda: None
-    """Asked before each change: raises where nothing is to be written any more."""
+    """Called before each change; raises if no more changes are allowed."""
     requests: int = 0
-    """That were answered by something else than "not modified"."""
+    """Number of requests with a response other than "not modified"."""
     _kept: dict[str, _Kept] = field(default_factory=dict, repr=False)
-    """By address, the one asked longest ago first."""
+    """By address, least recently requested first."""
     _quiet_until: float = field(default=0.0, repr=False)
-    """Until then the forge wants to be left alone, by all that is done here."""
+    """Time until which no part of this process may contact the forge."""
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
-        """Raises RunnerError for an address that would tell the token to the network."""
+        """Raise RunnerError if this address would expose the token to the network."""
         if not _may_carry_token(self.address):
             raise RunnerError(
                 "the forge's address must begin with https://",
@@ -99,11 +99,11 @@ class ForgeHttp:
         self.address = self.address.rstrip("/")
 
     def read(self, path: str) -> object:
-        """One document. Raises ForgeError."""
+        """Load one document. Raises ForgeError."""
         return self._read(f"{self.address}{path}")[0]
 
     def read_all(self, path: str, hint: str = "") -> list[Mapping[str, object]]:
-        """The objects of a list on all its pages.
+        """Load a list from all its pages. Raises ForgeError.
 
         Raises ForgeError; with the `hint` where it has more pages than are read.
         """
@@ -140,9 +140,9 @@ class ForgeHttp:
     def ask(
         self, query: str, variables: Mapping[str, object], *, is_write: bool = False
     ) -> Mapping[str, object]:
-        """The `data` that GraphQL answers with. Raises ForgeError, UNFIT for what it refuses."""
-        # It answers 200 with `errors` where it refuses, and at GitHub Enterprise it is not below
-        # the address of the REST API (docs.github.com/graphql, "Forming calls with GraphQL").
+        """Send a GraphQL request and return its `data`. Raises ForgeError if it is refused."""
+        # Errors come as 200 with `errors`, and on GitHub Enterprise the address is not below that
+        # of the REST API (docs.github.com/graphql, "Forming calls with GraphQL").
         if is_write:
             self.before_write()
             effects.step("forge", query.partition("(input")[0])
@@ -198,7 +198,7 @@ class ForgeHttp:
     def _ask(
         self, method: str, url: str, data: bytes | None, tag: str = ""
     ) -> tuple[object, str, str, int]:
-        """The document, the next page's address, the tag and the size; `_SAME` for what is known.
+        """Send a request; return document, next page's URL, tag and size, or `_SAME` if unchanged.
 
         Nothing is asked while the forge wants to be left alone.
         """
@@ -212,8 +212,8 @@ class ForgeHttp:
             "X-GitHub-Api-Version": "2022-11-28",
         }
         if tag:
-            # What is answered by 304 does not count against the hourly limit (docs.github.com,
-            # "Best practices for using the REST API").
+            # A 304 response does not count against the hourly limit (docs.github.com, "Best
+            # practices for using the REST API").
             head["If-None-Match"] = tag
         if data:
             head["Content-Type"] = "application/json"
@@ -267,7 +267,7 @@ class ForgeHttp:
         return ForgeBusyError("the forge's rate limit is reached", seconds)
 
     def _explain(self, method: str, url: str, error: HTTPError) -> ForgeError:
-        """What a refusal means."""
+        """Return the error that explains a failed request."""
         pause = _find_pause(error.code, error.headers)
         if pause is not None:
             return self._leave_alone(pause)
@@ -296,13 +296,13 @@ class ForgeHttp:
 
 
 def _is_full(url: str, document: object) -> bool:
-    """Whether a page has no room: with the first thing behind it, it is the same, tag and all."""
+    """Return whether a page is full, so that new entries do not change it or its tag."""
     asked = _PAGE_SIZE.search(url)
     return asked is not None and isinstance(document, list) and len(document) >= int(asked[1])
 
 
 def _may_carry_token(address: str) -> bool:
-    """Whether it goes there over TLS, or stays on this machine."""
+    """Return whether an address uses TLS or is on this machine, so it may get the token."""
     try:
         place = urlsplit(address)
         host, _ = place.hostname, place.port
@@ -313,11 +313,11 @@ def _may_carry_token(address: str) -> bool:
 
 
 def _find_pause(status: int, headers: Message) -> float | None:
-    """Seconds that a forge wants to be left alone; None where its refusal is about rights.
+    """Return the seconds to pause after a rate limit response; None for any other refusal.
 
     Source: docs.github.com, "Rate limits for the REST API": `retry-after` first, else the reset.
     """
-    # A rate limit is a 429 or a 403, and a missing permission a 403, too: the headers tell them
+    # A rate limit is a 429 or a 403, and a missing permission is also a 403: the headers tell them
     # apart.
     if status not in _BUSY:
         return None

@@ -1,4 +1,4 @@
-"""GitHub's REST API as a forge; GraphQL alone tells who edited a text, and moves drafts.
+"""The GitHub adapter: its REST API, and GraphQL for edit history and draft state.
 
 Every text from it is untrusted. Source: docs.github.com/rest, version 2022-11-28 (issues, comments,
 labels, events, assignees, collaborators, pulls, statuses), and docs.github.com/graphql.
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
 
 DEFAULT_API = "https://api.github.com"
 
-# With `_`: an enterprise names those whom it manages `NAME_CODE` (docs.github.com, "Username
+# With `_`: an enterprise names its managed users `NAME_CODE` (docs.github.com, "Username
 # considerations for external authentication").
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})/[A-Za-z0-9._-]{1,100}")
 _LOGIN = re.compile(r"[A-Za-z0-9_-]+(?:\[bot\])?")
 _PAGE = "per_page=100"
 _MISSING = 404
 _RIGHTS = 60.0
-"""Seconds for which somebody's rights are believed."""
+"""Seconds for which a user's permissions are cached."""
 _TELLING = ("labeled", "renamed", "sub_issue_added", "sub_issue_removed")
-"""Events of an issue that change what it says."""
+"""Events of an issue that change its meaning."""
 _EDIT = (
     "query($owner:String!,$name:String!,$number:Int!){repository(owner:$owner,name:$name)"
     "{issue(number:$number){lastEditedAt editor{login}"
     "userContentEdits(first:100){nodes{editedAt editor{login}diff}}}}}"
 )
-"""Each edit's `diff` is the whole text since then, the first one's is the original text."""
+"""Each edit's `diff` is the whole text since then; the first has the original text."""
 _TO_DRAFT, _TO_READY = (
     f"mutation($id:ID!){{{name}(input:{{pullRequestId:$id}}){{pullRequest{{isDraft}}}}}}"
     for name in ("convertPullRequestToDraft", "markPullRequestReadyForReview")
 )
-"""REST opens drafts, and passes over `draft` in an edit."""
+"""GraphQL: REST opens drafts but ignores `draft` in an edit."""
 _PARENT = re.compile(r"/repos/([^/]+/[^/]+)/issues/(\d{1,18})")
 
 
@@ -63,7 +63,7 @@ class GitHub:
     http: ForgeHttp
     name: str
     _writers: dict[str, tuple[bool, float]] = field(default_factory=dict)
-    """By login, and until when it is believed."""
+    """By login: whether they may write, and until when this is cached."""
 
     def __post_init__(self) -> None:
         """Look at the name: it becomes a part of addresses."""
@@ -83,11 +83,11 @@ class GitHub:
     # --- what is there ------------------------------------------------------------------
 
     def find_login(self) -> str:
-        """Who writes with this token."""
+        """Return the login that the token belongs to."""
         return read_text(read_record(self.http.read("/user")), "login")
 
     def find_default_branch(self) -> str:
-        """The branch that pull requests go into."""
+        """Return the default branch, the target of pull requests."""
         return read_text(read_record(self.http.read(self._at)), "default_branch")
 
     def list_issues(self, label: str) -> list[Issue]:
@@ -98,16 +98,16 @@ class GitHub:
         return [make_issue(one) for one in found if "pull_request" not in one]
 
     def load_issue(self, number: int) -> Issue:
-        """One issue."""
+        """Load an issue."""
         return make_issue(read_record(self.http.read(f"{self._at}/issues/{number}")))
 
     def list_comments(self, number: int) -> list[Comment]:
-        """All comments, the oldest first."""
+        """Return all comments, oldest first."""
         found = self.http.read_all(f"{self._at}/issues/{number}/comments?{_PAGE}")
         return sorted(map(make_comment, found), key=lambda one: one.id)
 
     def list_label_events(self, number: int) -> list[LabelEvent]:
-        """Who labelled and renamed it, the oldest first."""
+        """Return label and rename events of an issue, oldest first."""
         found = self.http.read_all(f"{self._at}/issues/{number}/events?{_PAGE}")
         events = [make_label_event(one) for one in found if one.get("event") in _TELLING]
         return sorted(events, key=lambda one: one.id)
@@ -118,25 +118,25 @@ class GitHub:
         return [one.number for one in map(make_issue, self.http.read_all(path)) if one.is_open]
 
     def list_parts(self, number: int) -> list[Issue]:
-        """Issues below an issue; those of other repositories are not ours to read."""
+        """Return the sub-issues of an issue, without those of other repositories."""
         found = self.http.read_all(f"{self._at}/issues/{number}/sub_issues?{_PAGE}")
         here = f"{self._at}/issues/".casefold()
         parts = [one for one in found if here in str(one.get("url")).casefold()]
         return sorted(map(make_issue, parts), key=lambda one: one.number)
 
     def list_own_issues(self, label: str, login: str) -> list[Issue]:
-        """What this login opened and labelled so, open or not."""
+        """Return the issues that this login opened with this label, open or not."""
         query = f"labels={quote(label, safe='')}&creator={quote(login, safe='')}&state=all&{_PAGE}"
         found = self.http.read_all(f"{self._at}/issues?{query}")
         return [make_issue(one) for one in found if "pull_request" not in one]
 
     def list_reviews(self, number: int) -> list[Review]:
-        """Reviews of a pull request, the oldest first."""
+        """Return the reviews of a pull request, oldest first."""
         found = self.http.read_all(f"{self._at}/pulls/{number}/reviews?{_PAGE}")
         return sorted(map(make_review, found), key=lambda one: one.id)
 
     def list_line_comments(self, number: int, review: int) -> list[LineComment]:
-        """What one review says of lines."""
+        """Return the line comments of one review."""
         path = f"{self._at}/pulls/{number}/reviews/{review}/comments?{_PAGE}"
         return [make_line_comment(one) for one in self.http.read_all(path)]
 
@@ -165,9 +165,9 @@ class GitHub:
         return may
 
     def find_pull_request(self, branch: str, base: str, login: str) -> PullRequest | None:
-        """The newest of a branch of this repository; whoever may read can open one of it, too."""
-        # GitHub filters by `owner:branch` and passes over a branch alone (docs.github.com, "List
-        # pull requests").
+        """Return the newest pull request by `login` from this repository's branch, or None."""
+        # GitHub filters by `owner:branch` and ignores a bare branch (docs.github.com, "List pull
+        # requests").
         head = quote(f"{self.name.partition('/')[0]}:{branch}", safe="")
         onto = quote(base, safe="")
         path = f"{self._at}/pulls?head={head}&base={onto}&state=all&direction=desc&{_PAGE}"
@@ -180,41 +180,41 @@ class GitHub:
         return max(found, key=lambda one: one.number, default=None)
 
     def list_statuses(self, commit: str) -> list[tuple[str, str]]:
-        """Contexts and states of a commit, the newest first."""
+        """Return contexts and states of a commit, newest first."""
         found = self.http.read_all(f"{self._at}/commits/{commit}/statuses?{_PAGE}")
         return [(read_text(one, "context"), read_text(one, "state")) for one in found]
 
     # --- what is changed ----------------------------------------------------------------
 
     def create_comment(self, number: int, body: str) -> Comment:
-        """Say something."""
+        """Create a comment."""
         path = f"{self._at}/issues/{number}/comments"
         return make_comment(read_record(self.http.write("POST", path, {"body": body})))
 
     def edit_comment(self, id_: int, body: str) -> None:
-        """Put another text into a comment."""
+        """Replace the text of a comment."""
         self.http.write("PATCH", f"{self._at}/issues/comments/{id_}", {"body": body})
 
     def delete_comment(self, id_: int) -> None:
-        """Take a comment away; one that is gone already is no mistake."""
+        """Delete a comment; a missing one is no error."""
         self._write_unless(_MISSING, "DELETE", f"{self._at}/issues/comments/{id_}")
 
     def add_label(self, number: int, label: str) -> None:
-        """Put a label on; GitHub makes one that the repository does not have."""
+        """Add a label; GitHub creates one that the repository does not have."""
         self.http.write("POST", f"{self._at}/issues/{number}/labels", {"labels": [label]})
 
     def remove_label(self, number: int, label: str) -> None:
-        """Take a label off."""
+        """Remove a label; a missing one is no error."""
         path = f"{self._at}/issues/{number}/labels/{quote(label, safe='')}"
         self._write_unless(_MISSING, "DELETE", path)
 
     def assign(self, number: int, login: str) -> None:
-        """Say whose turn it is; GitHub passes over who cannot be assigned."""
+        """Assign a login; GitHub skips one that cannot be assigned."""
         path, body = f"{self._at}/issues/{number}/assignees", {"assignees": [login]}
         self._write_unless(UNFIT, "POST", path, body)
 
     def unassign(self, number: int, login: str) -> None:
-        """It is not their turn any more."""
+        """Unassign a login; one that is not assigned is no error."""
         path, body = f"{self._at}/issues/{number}/assignees", {"assignees": [login]}
         self._write_unless(_MISSING, "DELETE", path, body)
 
@@ -224,12 +224,12 @@ class GitHub:
         return make_issue(read_record(self.http.write("POST", f"{self._at}/issues", fields)))
 
     def add_part(self, number: int, part: Issue) -> None:
-        """Put an issue below another one; the forge refuses a second parent."""
+        """Add an issue as a sub-issue of another; the forge rejects a second parent."""
         path, body = f"{self._at}/issues/{number}/sub_issues", {"sub_issue_id": part.id}
         self._write_unless(UNFIT, "POST", path, body)
 
     def edit_issue(self, number: int, *, title: str, is_open: bool) -> None:
-        """Have an issue of our own say this, open or not."""
+        """Set title and state of an issue that this login opened."""
         body = {"title": title, "state": "open" if is_open else "closed"}
         self.http.write("PATCH", f"{self._at}/issues/{number}", body)
 
@@ -241,15 +241,15 @@ class GitHub:
         return make_pull_request(read_record(self.http.write("POST", f"{self._at}/pulls", fields)))
 
     def set_draft(self, pull: PullRequest, *, is_draft: bool) -> None:
-        """Take it back into drafts, or mark it as ready for review."""
+        """Turn a pull request into a draft, or mark it as ready for review."""
         self.http.ask(_TO_DRAFT if is_draft else _TO_READY, {"id": pull.node}, is_write=True)
 
     def edit_pull_request(self, number: int, body: str) -> None:
-        """Put another text into it."""
+        """Replace the text of a pull request."""
         self.http.write("PATCH", f"{self._at}/pulls/{number}", {"body": body})
 
     def set_status(self, commit: str, context: str, text: str) -> None:
-        """Say of a commit that a check of it passed."""
+        """Set a successful status on a commit."""
         body = {"state": "success", "context": context, "description": text}
         self.http.write("POST", f"{self._at}/statuses/{commit}", body)
 
@@ -264,14 +264,14 @@ class GitHub:
 
 
 def read_record(value: object) -> Mapping[str, object]:
-    """An object. Raises ForgeError for anything else."""
+    """Return the value as an object. Raises ForgeError for anything else."""
     if not isinstance(value, dict):
         raise ForgeError("the forge's answer is not an object", hint="check the address in --api")
     return value
 
 
 def read_text(record: Mapping[str, object], name: str) -> str:
-    """One text of it. Raises ForgeError where there is none."""
+    """Return a text field of a record. Raises ForgeError if it is missing."""
     value = record.get(name)
     if not isinstance(value, str):
         raise ForgeError(f"the forge's answer has no {name}", hint="check the address in --api")
@@ -286,14 +286,14 @@ def _read_number(record: Mapping[str, object], name: str) -> int:
 
 
 def _read_login(record: Mapping[str, object], name: str) -> str:
-    """Of somebody, who may be gone: then empty."""
+    """Return the login of a user in a record; empty if the account is gone."""
     somebody = record.get(name)
     login = somebody.get("login") if isinstance(somebody, dict) else None
     return login if isinstance(login, str) else ""
 
 
 def _read_label(label: object) -> str:
-    """Its name in small letters: at GitHub labels differ by more than their case."""
+    """Return a label's name in lower case, since labels on GitHub never differ by case alone."""
     name = label.get("name") if isinstance(label, dict) else label
     return name.casefold() if isinstance(name, str) else ""
 
@@ -305,7 +305,7 @@ def _read_old_title(record: Mapping[str, object]) -> str:
 
 
 def make_label_event(record: Mapping[str, object]) -> LabelEvent:
-    """That it was labelled, or that its title or parts changed. Raises ForgeError."""
+    """Convert an event record about a label, title or parts. Raises ForgeError."""
     return LabelEvent(
         _read_number(record, "id"),
         _read_label(record.get("label")) if record["event"] == "labeled" else "",
@@ -316,7 +316,7 @@ def make_label_event(record: Mapping[str, object]) -> LabelEvent:
 
 
 def make_text_edits(issue: Mapping[str, object]) -> list[TextEdit]:
-    """The texts that an issue had, the newest last. Raises ForgeError.
+    """Return the edits of an issue's text, newest last. Raises ForgeError.
 
     GitHub lists the hundred newest; the last edit has fields of its own.
     """
@@ -341,7 +341,7 @@ def _make_edit(value: object) -> TextEdit:
 
 
 def make_issue(record: Mapping[str, object]) -> Issue:
-    """An issue. Raises ForgeError."""
+    """Create an issue from a record. Raises ForgeError."""
     labels, assignees = record.get("labels"), record.get("assignees")
     people = assignees if isinstance(assignees, list) else []
     return Issue(
@@ -362,23 +362,23 @@ def make_issue(record: Mapping[str, object]) -> Issue:
 
 
 def _read_count(record: Mapping[str, object], name: str, what: str) -> int:
-    """Of a summary that older forges do not give: then 0."""
+    """Return a count of a summary; 0 on older forges, which have none."""
     summary = record.get(name)
     value = summary.get(what) if isinstance(summary, dict) else 0
     return value if isinstance(value, int) else 0
 
 
 def _find_parent(record: Mapping[str, object]) -> int:
-    """The number of the issue above, where that is one of the same repository."""
+    """Return the number of the parent issue, or 0 if it is in another repository."""
     above = _PARENT.search(str(record.get("parent_issue_url") or ""))
     own = _PARENT.search(str(record.get("url") or ""))
-    # Names of owners and repositories differ at GitHub by more than their case.
+    # Owner and repository names on GitHub are case-insensitive.
     is_here = above and own and above[1].casefold() == own[1].casefold()
     return int(above[2]) if above and is_here else 0
 
 
 def make_review(record: Mapping[str, object]) -> Review:
-    """A review. Raises ForgeError."""
+    """Create a review from a record. Raises ForgeError."""
     return Review(
         _read_number(record, "id"),
         _read_login(record, "user"),
@@ -388,14 +388,14 @@ def make_review(record: Mapping[str, object]) -> Review:
 
 
 def make_line_comment(record: Mapping[str, object]) -> LineComment:
-    """A comment of a review on a line. Raises ForgeError."""
-    # `line` is null once the diff has moved on; `original_line` keeps the first place.
+    """Create a review comment on a line from a record. Raises ForgeError."""
+    # `line` is null once the diff has moved; `original_line` keeps the first position.
     line, text = record.get("line") or record.get("original_line"), str(record.get("body") or "")
     return LineComment(read_text(record, "path"), line if isinstance(line, int) else 0, text)
 
 
 def make_comment(record: Mapping[str, object]) -> Comment:
-    """A comment. Raises ForgeError."""
+    """Create a comment from a record. Raises ForgeError."""
     return Comment(
         _read_number(record, "id"),
         _read_login(record, "user"),
@@ -406,7 +406,7 @@ def make_comment(record: Mapping[str, object]) -> Comment:
 
 
 def make_pull_request(record: Mapping[str, object]) -> PullRequest:
-    """A pull request. Raises ForgeError."""
+    """Create a pull request from a record. Raises ForgeError."""
     home = read_record(record.get("head")).get("repo")  # null where a fork is gone
     home = home.get("full_name") if isinstance(home, dict) else None
     return PullRequest(

@@ -1,4 +1,4 @@
-"""The clone in which one issue is built: a folder and a branch of its own, commands of ours.
+"""The clone for one issue: its own folder and branch.
 
 Drafting, building and proving are `runner` in a process of its own, as somebody would type it
 there: its lease, its trust, its gates. The forge's token is not in its environment.
@@ -75,14 +75,14 @@ else:
     artifact_export = lazy_module("runner.app.artifacts.artifact_export")
 
 TOKEN_NAMES = ("GH_TOKEN", "GITHUB_TOKEN")
-"""Where the forge's token comes from; no child of ours has them."""
+"""Variables with the forge's token; child processes don't get them."""
 _REVIEWS, _DRAFTS = frozenset({"draft.reviewed"}), frozenset({"draft.proposed"})
 _WISH = "issue.md"
 CLONE = "repository"
-"""Of an issue's folder, where its clone is."""
+"""Name of the clone in an issue's folder."""
 _LONGEST_STDERR = 4000
 _TICK = 1.0
-"""Seconds between looks at a command that goes on."""
+"""Seconds between checks of a running command."""
 _MOST = 4 << 20
 
 # --- on its branch --------------------------------------------------------------------
@@ -100,16 +100,16 @@ class IssueClone:
     remote: str
     folder: Path
     observer: Observer
-    """Hears how a review of a plan goes on."""
+    """Receives the progress of a plan review."""
     branch: str = ""
-    """Empty until it is known, which is before anything is built."""
+    """Empty until known, which is before anything is built."""
     is_stopped: Callable[[], bool] = lambda: False
-    """Asked each second while a command goes on."""
+    """Called every second while a command runs."""
     on_progress: Callable[[], None] = lambda: None
 
     @property
     def place(self) -> Path:
-        """Where the clone is."""
+        """Path of the clone."""
         return self.folder / CLONE
 
     @property
@@ -119,7 +119,7 @@ class IssueClone:
 
     @property
     def journal(self) -> Path:
-        """Where its journal is, or will be."""
+        """Path of the clone's journal, which need not exist."""
         return find_journal(self.folder, self.source.inside)
 
     @property
@@ -135,19 +135,19 @@ class IssueClone:
     # --- what it begins with ------------------------------------------------------------
 
     def read_wish(self) -> str:
-        """What is remembered here; empty for nothing."""
+        """Return the saved request text; empty if there is none."""
         try:
             return (self.folder / _WISH).read_bytes().decode("utf-8", "replace")
         except FileNotFoundError:
             return ""
 
     def keep_wish(self, text: str) -> None:
-        """Remember it, durably."""
+        """Save the request text durably."""
         effects.make_folder(self.folder, mode=0o700)
         effects.write_file(self.folder / _WISH, text.encode("utf-8", "replace"), mode=0o600)
 
     def find_branch(self, number: int) -> str:
-        """The first by name that the remote has of an issue. Raises RunnerError: it is away."""
+        """Return the issue's first remote branch by name. Raises RunnerError if unreachable."""
         with (
             Repository.open(self.source.root) as source,
             Remote(source, self.remote, self.environ) as remote,
@@ -156,7 +156,7 @@ class IssueClone:
         return next((one for one in sorted(there) if is_branch_of(number, one)), "")
 
     def prepare(self, base: str) -> None:
-        """Clone, and be on the issue's branch. Raises RunnerError where the remote refuses.
+        """Clone and switch to the issue's branch. Raises RunnerError if the remote refuses.
 
         What a bridge that was killed left going on here is ended first.
         """
@@ -204,7 +204,7 @@ class IssueClone:
         )
 
     def _is_planned(self, drafts: int) -> bool:
-        """What a person drafted here by hand says nothing of it."""
+        """Return whether the last draft covers the current request; ignore manual drafts."""
         wish = self.folder / _WISH
         if not drafts or not wish.is_file():
             return True
@@ -216,18 +216,18 @@ class IssueClone:
             return False
 
     def find_unknown_commands(self, draft: DraftProposed) -> tuple[str, ...]:
-        """Commands of the draft that the plan, settings or manifests do not have already."""
+        """Return the draft's commands that plan, settings and manifests do not contain."""
         project = self._open()
         return find_unknown(project, _read_plan(project), read_plan(draft.text.encode(), "draft"))
 
     # --- what is done -------------------------------------------------------------------
 
     def draft(self) -> CommandExit:
-        """`runner draft`."""
+        """Run `runner draft`."""
         return self._go("draft", "--json", "--file", str(self.folder / _WISH))
 
     def approve(self, draft: DraftProposed, by: str) -> None:
-        """As `runner approve` does, for exactly this draft. Raises RunnerError."""
+        """Approve exactly this draft as `runner approve` does. Raises RunnerError."""
         project = self._open()
         named = f"DRAFT-{draft.number}"
         if find_draft(project, named).digest != draft.digest:
@@ -235,7 +235,7 @@ class IssueClone:
         approve_draft(project, named, by, f"tracker by {by}")
 
     def reject(self, draft: DraftProposed, reason: str, place: str = "") -> CommandExit:
-        """`runner reject`, which drafts anew.
+        """Run `runner reject`, which starts a new draft.
 
         Whoever drafts may answer with the same bytes: a refusal that the journal has from this
         place was done before a crash, and would refuse them again and again.
@@ -244,19 +244,19 @@ class IssueClone:
             reason = f"{reason} ({place})"
             if _is_refused_for(self.journal, reason):
                 return CommandExit(ExitCode.OK, "")
-        # One word with `=`: a person's reason may begin with a dash.
+        # As one word with `=`: a person's reason may start with a dash.
         return self._go("reject", f"DRAFT-{draft.number}", f"--reason={reason}")
 
     def withdraw(self, draft: DraftProposed, reason: str) -> None:
-        """As `runner reject` does, but for drafting anew."""
+        """Reject a draft as `runner reject` does, without a new draft."""
         decline_draft(self._open(), f"DRAFT-{draft.number}", reason, "bridge")
 
     def review(self, draft: DraftProposed) -> DraftVerdict:
-        """A fresh session of who reviews, or drafts. Raises RunnerError where nobody does."""
+        """Review a draft in a new session. Raises RunnerError if no reviewer is available."""
         return review_draft(self._open(), draft, self.observer, self.is_stopped)
 
     def build(self, *, is_retried: bool) -> CommandExit:
-        """`runner run`, of the issue's own tasks; `runner retry` of those that are stuck."""
+        """Run `runner run` on the issue's tasks; if retried, run `runner retry` on blocked ones."""
         rows = self.look().tasks
         stuck = [one.id for one in rows if one.status is Status.BLOCKED]
         if is_retried and stuck:
@@ -266,7 +266,7 @@ class IssueClone:
         return self._go("run", "--json", "--yes", *(one.id for one in rows))
 
     def change(self, task: str, text: str) -> CommandExit:
-        """`runner change`; what it makes STALE is approved: a person asked for exactly that.
+        """Run `runner change` and approve what it makes STALE, since a person requested it.
 
         A text that stands with the task already was asked before a crash, and is not asked again.
         """
@@ -306,7 +306,7 @@ class IssueClone:
             return take_branch_back(repository, self.branch, self.environ)
 
     def retire(self) -> None:
-        """Give the folder a name that no issue has: what was never pushed is kept in it."""
+        """Rename the folder to a name that no issue uses, which keeps unpushed work."""
         for number in count(1):
             kept = self.folder.with_name(f"{self.folder.name}-ended-{number}")
             if not kept.exists():
@@ -318,8 +318,7 @@ class IssueClone:
         """Run a command of ours to its end, or end it where it is wanted no more."""
         command = OwnCommand(words, self.root, self.environ)
         try:
-            # On disk at once: of a bridge that is killed the next one finds this process, and
-            # ends it first.
+            # On disk at once: after a kill the next bridge finds this process and ends it first.
             record_child(self.folder, command.pid)
             while (code := command.wait(_TICK)) is None:
                 if self._is_wanted_no_more():
@@ -342,7 +341,7 @@ class IssueClone:
 
 
 def read_token(environ: Mapping[str, str]) -> str:
-    """The forge's token. Raises RunnerError where there is none."""
+    """Return the forge's token. Raises RunnerError if none is set."""
     token = next((environ[name] for name in TOKEN_NAMES if environ.get(name)), "").strip()
     if not token:
         raise RunnerError(
@@ -353,7 +352,7 @@ def read_token(environ: Mapping[str, str]) -> str:
 
 
 def find_journal(folder: Path, inside: str) -> Path:
-    """Where the journal of an issue's clone is, or will be, of the project inside of it."""
+    """Return the journal path of the project inside an issue's clone; it need not exist."""
     return folder / CLONE / inside / JOURNAL
 
 
@@ -363,7 +362,7 @@ def _read_plan(project: Project) -> Plan:
 
 
 def _read_section(project: Project, task: str) -> bytes:
-    """The plan's lines from a task's heading to the next one's; empty where it has no such task."""
+    """Return the plan's lines of one task; empty if the plan does not contain it."""
     begins = {one.id: one.line - 1 for one in _read_plan(project).tasks}
     begin = begins.get(task, 1 << 60)
     end = min((line for line in begins.values() if line > begin), default=None)
@@ -374,7 +373,7 @@ def _is_refused_for(journal: Path, reason: str) -> bool:
     if not journal.is_file():
         return False
     events = (record.event for record in read_journal(journal, wanted=_REVIEWS))
-    # Its end tells the place: what stands before it may be cut or redacted.
+    # Its end has the location: the text before it may be cut or redacted.
     place = reason.rpartition(" (")[2]
     return any(
         isinstance(one, DraftReviewed) and not one.approved and one.reason.endswith(f" ({place}")
@@ -422,14 +421,14 @@ def publish_plan(project: Project, repository: Repository) -> None:
 
 
 def _blank(data: bytes, prefixes: tuple[str, ...]) -> bytes:
-    """A plan in which every status is the same."""
+    """Return a plan with all statuses set to PENDING, for comparison."""
     spans = find_spans(data, prefixes)
     same = dict.fromkeys(spans, (Status.PENDING, ""))
     return set_statuses(data, same, prefixes=prefixes, spans=spans)
 
 
 def _push(project: Project, repository: Repository, head: Head, plan: _Plan) -> str:
-    """The commit that the remote's branch is on then; empty where somebody else moved it."""
+    """Push a commit of the plan and return the branch's tip; empty if the branch has moved."""
     made = commit_tree(repository, head.commit, [plan], MESSAGE)
     with Remote(repository, ORIGIN, project.environ) as remote:
         tip = remote.read(head.ref).get(head.ref, "")
@@ -450,12 +449,12 @@ _GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)
 
 
 def place_inside(project: Project, path: str) -> str:
-    """A path of the project as the repository, and so the forge, has it."""
+    """Return a project path relative to the repository."""
     return f"{project.inside}/{path}" if project.inside else path
 
 
 def read_base(project: Project, repository: Repository) -> frozenset[str]:
-    """Ids of the plan as it was where the branch began: those tasks are not the issue's."""
+    """Return the task IDs in the plan at the branch's origin, which are not the issue's."""
     head = repository.git.ask("rev-parse", "--verify", f"refs/remotes/{ORIGIN}/HEAD")
     onto = head.out.decode().strip() if head.exit == 0 else ""
     began = repository.merge_base("HEAD", onto) if onto else None
@@ -466,7 +465,7 @@ def read_base(project: Project, repository: Repository) -> frozenset[str]:
 
 
 def find_rows(project: Project, others: frozenset[str]) -> tuple[IssueTask, ...]:
-    """The tasks of the plan but those."""
+    """Return the plan's tasks except `others`."""
     if not project.has_plan:
         return ()
     view = View.of(project)
@@ -492,13 +491,13 @@ def _make_row(project: Project, view: View, task: OutlineTask) -> IssueTask:
 
 
 _PATH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:\[\]-]*")
-"""No option, no quote, no expansion, nothing that a shell reads as more than a word."""
+"""No option, quote or expansion: a shell reads it as a single word."""
 _HARMLESS = frozenset({"-q", "-v", "-x"})
 _MODULE = "-m"
 
 
 def find_unknown(project: Project, plan: Plan, draft: Plan) -> tuple[str, ...]:
-    """Commands of `draft` that neither `plan` nor the repository at its commit has."""
+    """Return commands of `draft` that are neither in `plan` nor in the repository."""
     there = frozenset(_list_known(project, plan))
     programs = tuple(one.command.split() for one in analyse(project).test_frameworks)
     asked = (test.command for task in draft.tasks for test in task.test_contracts)
@@ -516,7 +515,7 @@ def _list_known(project: Project, plan: Plan) -> Iterator[str]:
 
 
 def is_plain_test(command: str, programs: Sequence[Sequence[str]]) -> bool:
-    """Whether a command is one of these test programs on plain paths below the repository."""
+    """Return whether a command is a known test program with only paths in the repository."""
     words = command.split()
     if command != " ".join(words):
         return False

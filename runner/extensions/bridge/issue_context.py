@@ -1,4 +1,4 @@
-"""The state of one issue: its comment, its label, who acts next.
+"""The state of one issue: its comment, its label, and who acts next.
 
 Nothing is kept between steps but what the forge, the branch and the clone's journal have.
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 _PAGES = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._-]+)+")
-"""The pages of a repository: nothing in it ends a link of markdown."""
+"""Repository addresses: no character in them ends a Markdown link."""
 LIMIT = 3
-"""Plans that may be refused, and revisions that may be asked for, before a person goes on."""
+"""Rejected plans and requested revisions before a person must continue."""
 
 
 _THEIRS = frozenset({Stage.PLAN_REVIEW, Stage.REVIEW, Stage.PERSON})
-"""Where a person is next."""
+"""Stages in which a person acts next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,10 @@ class LateText:
     """A text of the issue that waits for somebody who may push, with its notice."""
 
     wish: str
-    """What an approval has count."""
+    """Request that counts after an approval."""
     notice: str
     is_whole: bool
-    """Whether the notice shows all that an approval would change."""
+    """Whether the notice shows everything that an approval would change."""
 
 
 class BridgeStoppedError(Exception):
@@ -62,24 +62,24 @@ class IssueContext:
     trigger: str
     base: str
     login: str
-    """Whose comments are ours."""
+    """Login whose comments are the bridge's own."""
     mode: ReviewMode = ReviewMode.PROMPT
     """Who approves plans."""
     has_mirrors: bool = False
-    """Whether tasks are shown as issues below this one."""
+    """Whether tasks are shown as sub-issues of this one."""
     artifacts: str = ""
-    """The address under which people read the artifact store; empty where they do not."""
+    """Public address of the artifact store; empty if it has none."""
     may_go_on: Callable[[], bool] = lambda: True
-    """Whether this bridge still holds its lease and is not to end."""
+    """Whether this bridge still holds its lease and need not end."""
     branch: str = field(init=False, default="")
-    """Where it is built, once that is known."""
+    """Branch of the build, once known."""
     issue: Issue = field(init=False)
     comment: Comment | None = field(init=False, default=None)
     memory: Memory = field(init=False, default_factory=Memory)
     pull: PullRequest | None = field(init=False, default=None)
     late: LateText | None = field(init=False, default=None)
     is_refused: bool = field(init=False, default=False)
-    """Whether its label did not count: no word but another label has it tried."""
+    """Whether its label did not count: only another label starts a new try."""
 
     # --- what is there ------------------------------------------------------------------
 
@@ -92,8 +92,8 @@ class IssueContext:
         self.comment, self.memory = marked[0] if marked else (None, Memory())
         for double, _ in marked[1:]:  # of two bridges without a lease between them
             self.forge.delete_comment(double.id)
-        # What the clone is on counts before the comment, which others may edit; what an older
-        # version of ours began has no words in its branch, and keeps it.
+        # The clone's branch overrides the comment, which others may edit; a build started by an
+        # older version keeps its branch without words.
         named = self.builder.branch or self.memory.branch
         if self.comment is not None and not is_branch_of(self.number, named):
             named = f"runner/{self.number}"
@@ -104,7 +104,7 @@ class IssueContext:
         self.pull = pull if is_ours else None
 
     def build_on(self, branch: str) -> None:
-        """Have it be built there. Raises RunnerError: pull requests go into that very branch."""
+        """Set the branch to build on. Raises RunnerError for the base of the pull request."""
         if branch == self.base:
             raise RunnerError(
                 f"issue {self.number} would be built on {branch}, the base of its pull request",
@@ -113,11 +113,11 @@ class IssueContext:
         self.branch = self.builder.branch = branch
 
     def find_own_request(self) -> PullRequest | None:
-        """The newest pull request that we opened of the branch, into where it has to go."""
+        """Return the bridge's newest pull request from the branch to its base, or None."""
         return self.forge.find_pull_request(self.branch, self.base, self.login)
 
     def is_wanted(self) -> bool:
-        """Whether it is open, and labelled as those are that something is done for."""
+        """Return whether the issue is open and has the trigger label."""
         return self.issue.is_open and self.trigger in self.issue.labels
 
     def list_commands(self) -> list[SlashCommand]:
@@ -147,7 +147,7 @@ class IssueContext:
         return self.hand_over("\n".join((what, *stuck, ended.stderr[-1500:])).strip(), facts)
 
     def hand_over(self, why: str, facts: BuildFacts | None = None) -> str:
-        """A person goes on: who asked for it is assigned."""
+        """Assign the issue to its requester and report that it needs input."""
         self.memory = self.memory._replace(handed=why, answer="")
         return self.wait(Stage.PERSON, "needs your input", facts)
 
@@ -157,21 +157,21 @@ class IssueContext:
         return words
 
     def show(self, stage: Stage, facts: BuildFacts | None = None) -> None:
-        """Have the comment and the label say where it is."""
+        """Show the stage in the comment and the label."""
         if facts is None and self.comment is not None and stage is not Stage.PLANNING:
             facts = self.builder.look()
         rows = facts.tasks if facts else ()
         self.put(self.write(stage, rows, links=self.find_links(facts)), stage)
 
     def write(self, stage: Stage, rows: Sequence[IssueTask], **more: Any) -> str:
-        """The comment, with what waits of the issue's text."""
+        """Write the status comment, including the pending changes of the issue's text."""
         late = self.late.notice if self.late is not None else ""
         is_final = self.is_refused or self.memory.revised >= LIMIT
         offers = stage is not Stage.PERSON or not is_final
         return write_status(stage, self.memory, rows, late=late, offers=offers, **more)
 
     def find_links(self, facts: BuildFacts | None) -> StatusLinks:
-        """Where what is there can be read: what is not pushed has no page."""
+        """Return links to the pages of what is pushed."""
         pages = self.issue.url.rpartition("/issues/")[0]
         url = self.pull.url if self.pull is not None else ""
         links = StatusLinks(
@@ -180,13 +180,13 @@ class IssueContext:
         )
         if facts is None or not facts.tasks or facts.tip != facts.head:
             return links
-        # Its list of all files: a store has no page of a folder.
+        # Link to its list of all files: a store has no page for a folder.
         left = f"{self.artifacts}/{facts.artifacts}/metadata.json"
         has_left = self.artifacts and facts.artifacts
         return replace(links, head=facts.head, plan=facts.plan, artifacts=left if has_left else "")
 
     def put(self, text: str, stage: Stage) -> None:
-        """Have the one comment say this, and the one label that says the same."""
+        """Update the one comment and the one stage label."""
         if not self.may_go_on():
             raise BridgeStoppedError
         self._take_turn(stage)
@@ -210,7 +210,7 @@ class IssueContext:
             self.comment = replace(self.comment, body=body)
 
     def _take_turn(self, stage: Stage) -> None:
-        """Say whose turn it is, and take off who was assigned: only those that we assigned."""
+        """Record who acts next, and unassign the previous login if the bridge had assigned it."""
         turn, before = self.memory.by if stage in _THEIRS else "", self.memory.turn
         if turn == before:
             return
@@ -234,7 +234,7 @@ class IssueContext:
 
 
 def show_stage(forge: Forge, issue: Issue, stage: Stage) -> Issue:
-    """Put its label on and take the others off, none where it has ended; the issue as it is then.
+    """Set the label of a stage and remove the others, and return the updated issue.
 
     The new one comes first: a kill between leaves two, and the next look mends that.
     """

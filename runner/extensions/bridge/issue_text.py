@@ -1,4 +1,4 @@
-"""The text of an issue once it was planned: a later one waits, and an epic has parts.
+"""The planned version of an issue's text, later edits of it, and the parts of an epic.
 
 A text of an issue that waits: what it would change is shown, and somebody who may push decides.
 
@@ -45,11 +45,11 @@ def compare_late(context: IssueContext, found: Admission, wish: str) -> LateText
 
 
 def find_late(context: IssueContext, asked: LabelEvent) -> LateText | None:
-    """What somebody made of the text since it was taken; None where it is the same."""
+    """Return the text if it was edited since it was accepted; None if it is the same."""
     issue, kept = context.issue, context.builder.read_wish()
     taken = context.memory.parts.split(",")
     below = context.forge.list_parts(issue.number) if issue.parts else ()
-    # One that was closed meanwhile is a part still; one that was opened again is none.
+    # An issue closed meanwhile is still a part; a reopened one is not.
     still = (one for one in below if str(one.number) in taken)
     parts = sorted({*choose_parts(below), *still}, key=lambda one: one.number)
     wish = write_wish(issue, parts)
@@ -84,7 +84,7 @@ def _digits(wish: str) -> str:
 
 
 def find_approval(context: IssueContext) -> SlashCommand | None:
-    """The comment of somebody who may push that has exactly the text that waits count."""
+    """Return the command that approves exactly the pending issue text, or None."""
     for one in context.list_commands():
         if (
             one.verb is Verb.APPROVE
@@ -97,13 +97,13 @@ def find_approval(context: IssueContext) -> SlashCommand | None:
 
 
 def names_text(context: IssueContext, command: SlashCommand) -> bool:
-    """Whether it is about the issue's text, as it waits or as it was taken a moment ago."""
+    """Return whether a command's digest matches the pending or current issue text."""
     wish = context.late.wish if context.late is not None else context.builder.read_wish()
     return bool(command.digest) and _digits(wish).startswith(command.digest)
 
 
 def begin_with(context: IssueContext, wish: str, parts: Sequence[Issue]) -> None:
-    """Have this text count from now on: all that was counted begins anew."""
+    """Start over with this text: save it and reset the counters."""
     was = context.memory
     context.builder.keep_wish(wish)
     context.memory = Memory(
@@ -121,7 +121,7 @@ def begin_with(context: IssueContext, wish: str, parts: Sequence[Issue]) -> None
 
 
 def approve_text(context: IssueContext, command: SlashCommand) -> str:
-    """Do what such a comment says; in words."""
+    """Accept the current text as the comment requests, and return the reply."""
     if context.late is None:  # a crash came between the text and the word that it was taken
         return f"The current text is in use: {command.author} approved it."
     if not context.late.is_whole:
@@ -136,7 +136,7 @@ def approve_text(context: IssueContext, command: SlashCommand) -> str:
 
 
 MIRROR = "runner:task"
-"""The label of issues that show a task."""
+"""Label of issues that show a task."""
 _MOST_PARTS, _LONGEST = 30, 120_000
 TOO_MUCH = (
     f"This issue and its sub-issues are too much for one plan: at most {_MOST_PARTS} issues and"
@@ -146,7 +146,7 @@ _MARK = re.compile(r"<!-- runner-task:1 (\d+) (\S+) -->\s*\Z")
 
 
 def is_part(context: IssueContext) -> bool:
-    """Whether it is planned with the issue above it, which is asked for, too."""
+    """Return whether the issue is planned with its parent, which is open and has the label."""
     if not context.issue.parent:
         return False
     above = context.forge.load_issue(context.issue.parent)
@@ -159,7 +159,7 @@ def choose_parts(below: Sequence[Issue]) -> tuple[Issue, ...]:
 
 
 def write_wish(issue: Issue, parts: Sequence[Issue]) -> str:
-    """The text of an issue and of those below it, as one; empty where that is too much."""
+    """Return the text of an issue and its sub-issues; empty if it is too long."""
     sections = [f"# {issue.title}\n\n{issue.body}\n"]
     sections += [f"## #{one.number}: {one.title}\n\n{one.body}\n" for one in parts]
     wish = "\n".join(sections)
@@ -167,7 +167,7 @@ def write_wish(issue: Issue, parts: Sequence[Issue]) -> str:
 
 
 def mirror_tasks(context: IssueContext, rows: Sequence[IssueTask]) -> None:
-    """Have an issue below this one for each task, closed where it is DONE.
+    """Create or update a sub-issue for each task, closed if the task is DONE.
 
     Each is looked for by its marker first: one that a kill left without its place gets it now.
     """
@@ -188,7 +188,7 @@ def mirror_tasks(context: IssueContext, rows: Sequence[IssueTask]) -> None:
 
 
 def _find_mirrors(context: IssueContext) -> dict[str, Issue]:
-    """Our mirrors of this issue's tasks, the first of each."""
+    """Return the first mirror issue of each task of this issue."""
     found: dict[str, Issue] = {}
     ours = context.forge.list_own_issues(MIRROR, context.login)
     for one in sorted(ours, key=lambda one: one.number):

@@ -1,4 +1,4 @@
-"""One issue, step by step: what is there is read, one thing is done, and it is read again.
+"""Work on one issue step by step: read its state, do one thing, read it again.
 
 Nothing is kept between steps but what the forge, the branch and the clone's journal have, so a
 kill anywhere is a step that is taken again. The forge's calls that make something come after a
@@ -81,19 +81,19 @@ if TYPE_CHECKING:
 _STEPS = 60
 _BUSY, _STOPPED = "a run is active in its folder", "stopped"
 AGAIN = frozenset({_BUSY, _STOPPED})
-"""Results after which the next look may find more without an event."""
+"""Results after which the next check may find more without an event."""
 
 
 @dataclass
 class IssueWork(IssueContext):
-    """What is done for one issue."""
+    """The work on one issue."""
 
     poll: float = 0.0
-    """Seconds between looks at the forge while something is done."""
+    """Seconds between checks of the forge during work."""
     _looked: float = field(init=False, default=0.0)
 
     def advance(self) -> str:
-        """Go on until somebody else has to; in words what it waits for. Raises RunnerError."""
+        """Advance until someone else must act, and return what it waits for. Raises RunnerError."""
         self._looked = effects.monotonic()
         is_stopped = False
         for _ in range(_STEPS):
@@ -102,8 +102,8 @@ class IssueWork(IssueContext):
             try:
                 waits = self._step()
             except BridgeStoppedError:
-                # One more step reports what happened meanwhile: a round that ends here
-                # would leave a comment by which it is still being built.
+                # One more step reports what happened meanwhile: ending the round here would leave a
+                # comment that says the build is running.
                 if is_stopped or not self._is_unwanted():
                     return _STOPPED
                 is_stopped = True
@@ -113,7 +113,7 @@ class IssueWork(IssueContext):
         raise RunnerError(f"issue {self.number} makes no progress: a bug in the bridge")
 
     def is_halted(self) -> bool:
-        """Whether what goes on is to end: closed, unlabelled, stopped, or nobody's wish by now.
+        """Return whether to stop the work: issue closed, label removed, or bridge stopping.
 
         That this bridge ends is heard each time, what people say as seldom as ever.
         """
@@ -141,7 +141,7 @@ class IssueWork(IssueContext):
     # --- one step -----------------------------------------------------------------------
 
     def _step(self) -> str | None:
-        """Do the next thing; what it waits for, where it waits."""
+        """Do the next step; return what it waits for, or None to continue."""
         self.read()
         disclaim(self)
         if not self.is_wanted():
@@ -211,7 +211,7 @@ class IssueWork(IssueContext):
         return None
 
     def _choose_branch(self) -> None:
-        """By its title as it counts; once chosen it stays, whatever the title is later.
+        """Choose the branch by the title; once chosen it stays, even if the title changes.
 
         A comment that is gone does not have it built in two places: what was begun is looked for.
         """
@@ -243,7 +243,7 @@ class IssueWork(IssueContext):
             )
         if not facts.is_done or facts.is_cut_off:
             return self._build(facts)
-        # Whoever may edit the comment could write a commit into it: the journal has to agree.
+        # Anyone who can edit the comment could insert a commit: the journal has to agree.
         if not self.memory.proven == facts.proven == facts.head:
             return self._prove(facts)
         return propose(self, facts)
@@ -272,7 +272,7 @@ class IssueWork(IssueContext):
         return "the plan needs review"
 
     def _ask_reviewer(self, draft: DraftProposed) -> str | None:
-        """Somebody who did not write the plan decides, but never of commands."""
+        """Have a reviewer other than the author decide on the draft, but never on its commands."""
         verdict = self.builder.review(draft)
         if verdict.approved is None:
             answer = f"The review by {code(verdict.by)} gave no verdict: you decide."
@@ -335,7 +335,7 @@ class IssueWork(IssueContext):
 def refuse_plan(
     context: IssueContext, draft: DraftProposed, reason: str, by: str, place: str = ""
 ) -> None:
-    """Have another plan written."""
+    """Reject the draft, so that another plan is written."""
     ended = context.builder.reject(draft, reason, place)
     if ended.code == ExitCode.INTERRUPTED:
         raise BridgeStoppedError
@@ -344,7 +344,7 @@ def refuse_plan(
 
 
 def approve_plan(context: IssueContext, draft: DraftProposed, by: str) -> None:
-    """Have it built. What was proven before is to be merged no more: the branch gets the plan."""
+    """Approve the plan and build it; the pull request goes back to a draft first."""
     hold_back(context)
     context.builder.approve(draft, by)
 
@@ -375,7 +375,7 @@ def hear(context: IssueContext) -> bool:
 
 
 def _show_heard(context: IssueContext) -> None:
-    """Say what is to come, until the next step says more.
+    """Show the stage that a command leads to, until the next step shows more.
 
     A word that changes nothing moves no label: it would ring for whoever watches.
     """
@@ -454,7 +454,7 @@ def _change(context: IssueContext, command: SlashCommand) -> str:
 
 
 def _revise(context: IssueContext, who: str, wishes: Mapping[str, str]) -> str:
-    """Have tasks revised; all of it counts as one revision."""
+    """Request changes of tasks, which count as one revision, and return the reply."""
     if not wishes:
         say = f"`/runner change {context.name_task()} …`"
         return f"{who} requested changes without naming a task; to name one, comment {say}."
@@ -483,17 +483,17 @@ def _revise(context: IssueContext, who: str, wishes: Mapping[str, str]) -> str:
 
 
 _SAYING = frozenset({Stage.READY.value, Stage.BUILDING.value, Stage.ITERATION.value})
-"""Labels that say what is wanted; `paused` is looked at by itself, and the others only show."""
+"""Labels that request something; `paused` is checked separately, and the others only display."""
 
 
 def find_last_label(context: IssueContext) -> int:
-    """The newest label event that is known, or was taken in before."""
+    """Return the ID of the newest label event."""
     events = context.forge.list_label_events(context.number)
     return max([context.memory.moved, *(one.id for one in events if one.label in _SAYING)])
 
 
 def find_moved(context: IssueContext) -> LabelEvent | None:
-    """The newest label that somebody who may push put on since, and that is on still."""
+    """Return the newest active label event by a user with push permission, or None."""
     found = [
         one
         for one in context.forge.list_label_events(context.number)
@@ -535,7 +535,7 @@ _LONGEST = 4000
 
 
 def find_review(context: IssueContext) -> Review | None:
-    """The next review of its pull request in which somebody who may push asks for changes."""
+    """Return the next review that requests changes on the pull request, or None."""
     if context.pull is None:
         return None
     reviews = context.forge.list_reviews(context.pull.number)
@@ -544,7 +544,7 @@ def find_review(context: IssueContext) -> Review | None:
 
 
 def read_wishes(context: IssueContext, review: Review) -> dict[str, str]:
-    """By task what is to change; empty where the review tells no task.
+    """Return the requested changes by task; empty if the review names no task.
 
     A line's comment goes to the tasks that may write its file, a general comment to those
     that it names; where only one task could be meant, that one.

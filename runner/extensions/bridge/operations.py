@@ -1,4 +1,4 @@
-"""The command of the bridge."""
+"""The operations of the bridge."""
 
 from __future__ import annotations
 

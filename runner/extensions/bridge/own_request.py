@@ -1,4 +1,4 @@
-"""The pull request of an issue: a draft while it is built, ready once its very head is proven.
+"""The pull request of an issue: a draft until its head commit is proven.
 
 A forge merges no draft. So what is not proven is not merged by mistake, and its text closes
 nothing. Where drafts cannot be had, one is opened at the end.
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 PROOF = "runner/proof"
-"""The context of the commit status."""
+"""Context of the commit status."""
 
 
 def open_early(context: IssueContext, facts: BuildFacts) -> None:
-    """Have a draft where what is built can be followed. Raises ForgeError."""
+    """Open a draft pull request, in which the build can be followed. Raises ForgeError."""
     if context.pull is not None:
         hold_back(context, facts)
         return
@@ -44,7 +44,7 @@ def open_early(context: IssueContext, facts: BuildFacts) -> None:
 
 
 def hold_back(context: IssueContext, facts: BuildFacts | None = None) -> None:
-    """Before its head moves: have it close nothing, and be no more than a draft.
+    """Turn the pull request into a draft that closes nothing, before its head moves.
 
     Raises ForgeError.
     """
@@ -58,7 +58,7 @@ def hold_back(context: IssueContext, facts: BuildFacts | None = None) -> None:
 
 
 def disclaim(context: IssueContext) -> None:
-    """Whatever it waits for: with another head than what was proposed, it closes nothing.
+    """Remove the closing keyword if the pull request has an unproven head.
 
     Raises ForgeError.
     """
@@ -70,7 +70,7 @@ def disclaim(context: IssueContext) -> None:
 
 
 def propose(context: IssueContext, facts: BuildFacts) -> str | None:
-    """Status, pull request, its text, ready: each only where it is not so. Raises ForgeError."""
+    """Update status, pull request, text and readiness where needed. Raises ForgeError."""
     proven = context.memory.proven
     if (PROOF, "success") not in context.forge.list_statuses(proven):
         text = f"{len(facts.tasks)} of {len(facts.tasks)} tasks DONE, proven together"
@@ -94,7 +94,7 @@ def propose(context: IssueContext, facts: BuildFacts) -> str | None:
         return context.hand_over("The pull request was closed without being merged.")
     describe(context, facts)
     if context.memory.ready != proven == pull.head:
-        # Once for a commit: who takes it back into drafts by hand has it stay there.
+        # Once per commit: if a person converts it back to a draft, it stays one.
         if pull.is_draft:
             _set_draft(context, pull, is_draft=False)
         context.memory = context.memory._replace(ready=proven)
@@ -102,7 +102,7 @@ def propose(context: IssueContext, facts: BuildFacts) -> str | None:
 
 
 def describe(context: IssueContext, facts: BuildFacts) -> None:
-    """Its text; where another head than what was proven would be merged, it closes nothing."""
+    """Update the text of the pull request; it closes the issue only if its head is proven."""
     pull = context.pull
     if pull is not None and pull.is_open:
         _describe(context, pull, facts, is_proven=pull.head == context.memory.proven)
@@ -120,8 +120,7 @@ def _describe(
     context: IssueContext, pull: PullRequest, facts: BuildFacts, *, is_proven: bool
 ) -> None:
     body = _write(context, facts, is_proven=is_proven)
-    # A forge may give the text back with CR LF: taken for another, it would be written in each
-    # round.
+    # A forge may return the text with CR LF: without this it would be rewritten in each round.
     if pull.body.replace("\r\n", "\n") != body:
         context.forge.edit_pull_request(pull.number, body)
         context.pull = replace(pull, body=body)
@@ -152,11 +151,11 @@ def _write(context: IssueContext, facts: BuildFacts, *, is_proven: bool) -> str:
 _UNWANTED, _UNMERGED = "not asked for", "closed unmerged"
 _OPEN = "closed, and its pull request is open"
 ENDED = frozenset({"merged", "closed", _UNMERGED, _UNWANTED})
-"""Results of an issue that needs no more work."""
+"""Results of an issue that needs no further work."""
 
 
 def end_issue(context: IssueContext) -> str:
-    """Take away what shows that it is under way, and clean up; how it ended. Raises RunnerError.
+    """Remove the status of an ended issue, clean up and return how it ended. Raises RunnerError.
 
     What was only unlabelled, and an issue whose pull request is open, keep branch and folder.
     """

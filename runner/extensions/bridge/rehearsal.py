@@ -1,4 +1,4 @@
-"""A dry run of a round: it prints each call that writes, and makes none.
+"""Dry run of a round: print each writing call instead of making it.
 
 A printed call counts as done for the rest of the round, so that it goes as far as it would go;
 where a plan would be drafted or something built, it ends: what came of it nobody knows.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runner.journal.session_events import DraftProposed
 
 _NOT_THERE_YET = 10**15
-"""Numbers of what would be made begin here: they are nobody's."""
+"""Numbers of simulated objects start here; no real object has them."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class RehearsalHttp(ForgeHttp):
     _numbers: count[int] = field(default_factory=lambda: count(_NOT_THERE_YET))
 
     def write(self, method: str, path: str, document: object = None) -> object:
-        """Tell it."""
+        """Print the request and return a plausible response."""
         body = "" if document is None else f" {json.dumps(document, ensure_ascii=False)}"
         self.tell(display(f"{method} {path}{body}"))
         given = document if isinstance(document, dict) else {}
@@ -70,86 +70,86 @@ class Rehearsal(GitHub):
     _issues: list[Issue] = field(default_factory=list)
 
     def load_issue(self, number: int) -> Issue:
-        """As it would be."""
+        """Load an issue with the printed label changes applied."""
         issue, changes = super().load_issue(number), self._labels.get(number, {})
         on = {one for one, is_on in changes.items() if is_on}
         return replace(issue, labels=(issue.labels | on) - (changes.keys() - on))
 
     def list_comments(self, number: int) -> list[Comment]:
-        """All comments, ours as they would be."""
+        """Return all comments, including those that the rehearsal would write."""
         there = super().list_comments(number) if number < _NOT_THERE_YET else []
         found = [*there, *self._comments.get(number, ())]
         return [replace(one, body=self._texts.get(one.id, one.body)) for one in found]
 
     def list_reviews(self, number: int) -> list[Review]:
-        """Of what is there."""
+        """Return the reviews of an existing pull request; empty for a printed one."""
         return super().list_reviews(number) if number < _NOT_THERE_YET else []
 
     def list_own_issues(self, label: str, login: str) -> list[Issue]:
-        """What would be there."""
+        """Return the existing and the printed issues."""
         return [*super().list_own_issues(label, login), *self._issues]
 
     def find_pull_request(self, branch: str, base: str, login: str) -> PullRequest | None:
-        """As it would be."""
+        """Find a pull request, with the printed changes applied."""
         found = self._pulls.get(branch) or super().find_pull_request(branch, base, login)
         if found is None:
             return None
         body = self._texts.get(-found.number, found.body)
         is_draft = self._drafts.get(found.number, found.is_draft)
-        # Of one that would be opened nobody tells a head: it is what would be called proven.
+        # A pull request not yet opened has no head: use the commit that would be marked proven.
         head = found.head or next(reversed(self._statuses), "")
         return replace(found, body=body, is_draft=is_draft, head=head)
 
     def list_statuses(self, commit: str) -> list[tuple[str, str]]:
-        """With those that would be set."""
+        """Return the statuses, including printed ones."""
         return [*self._statuses.get(commit, ()), *super().list_statuses(commit)]
 
     def create_comment(self, number: int, body: str) -> Comment:
-        """Tell it."""
+        """Print the new comment and remember it."""
         made = replace(super().create_comment(number, body), author=self.login)
         self._comments.setdefault(number, []).append(made)
         return made
 
     def edit_comment(self, id_: int, body: str) -> None:
-        """Tell it."""
+        """Print the new text of a comment and remember it."""
         super().edit_comment(id_, body)
         self._texts[id_] = body
 
     def add_label(self, number: int, label: str) -> None:
-        """Tell it."""
+        """Print the added label and remember it."""
         super().add_label(number, label)
         self._labels.setdefault(number, {})[label] = True
 
     def remove_label(self, number: int, label: str) -> None:
-        """Tell it."""
+        """Print the removed label and remember it."""
         super().remove_label(number, label)
         self._labels.setdefault(number, {})[label] = False
 
     def create_pull_request(
         self, branch: str, base: str, title: str, body: str, *, is_draft: bool
     ) -> PullRequest:
-        """Tell it."""
+        """Print the new pull request and remember it."""
         made = super().create_pull_request(branch, base, title, body, is_draft=is_draft)
         self._pulls[branch] = made
         return made
 
     def set_draft(self, pull: PullRequest, *, is_draft: bool) -> None:
-        """Tell it."""
+        """Print the change of draft state and remember it."""
         super().set_draft(pull, is_draft=is_draft)
         self._drafts[pull.number] = is_draft
 
     def edit_pull_request(self, number: int, body: str) -> None:
-        """Tell it."""
+        """Print the new text of a pull request and remember it."""
         super().edit_pull_request(number, body)
         self._texts[-number] = body
 
     def set_status(self, commit: str, context: str, text: str) -> None:
-        """Tell it."""
+        """Print the status and remember it."""
         super().set_status(commit, context, text)
         self._statuses.setdefault(commit, []).append((context, "success"))
 
     def create_issue(self, title: str, body: str, label: str) -> Issue:
-        """Tell it."""
+        """Print the new issue and remember it."""
         made = replace(super().create_issue(title, body, label), author=self.login)
         self._issues.append(made)
         return made
@@ -163,37 +163,37 @@ class RehearsedClone(IssueClone):
     _wish: str = ""
 
     def read_wish(self) -> str:
-        """What is remembered, or would be by now."""
+        """Return the request text that is saved or would be saved."""
         return self._wish or super().read_wish()
 
     def keep_wish(self, text: str) -> None:
-        """Only here."""
+        """Save the request text in memory only."""
         self._wish = text
 
     def prepare(self, base: str) -> None:
-        """Nothing: a clone is made with what needs it."""
+        """Do nothing; the clone is created together with its user."""
 
     def approve(self, draft: DraftProposed, by: str) -> None:
-        """Tell it."""
+        """Print the approval."""
         del by
         self._go("approve", f"DRAFT-{draft.number}")
 
     def withdraw(self, draft: DraftProposed, reason: str) -> None:
-        """Tell it."""
+        """Print the rejection."""
         self._go("reject", f"DRAFT-{draft.number}", f"--reason={reason}")
 
     def review(self, draft: DraftProposed) -> DraftVerdict:
-        """Tell it."""
+        """Print the review and end the round."""
         self.tell(f"review DRAFT-{draft.number} in a separate session")
         raise BridgeStoppedError
 
     def clear_branch(self) -> str:
-        """Tell it."""
+        """Print the deletion of the branch."""
         self.tell(f"git push --delete {self.remote} {self.branch}")
         return ""
 
     def retire(self) -> None:
-        """Nothing: the folder keeps its name."""
+        """End the round; the folder keeps its name."""
         raise BridgeStoppedError
 
     def _go(self, *words: str) -> CommandExit:

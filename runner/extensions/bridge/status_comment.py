@@ -1,4 +1,4 @@
-"""The one comment of an issue, and the text of its pull request."""
+"""The status comment of an issue, and the text of its pull request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHORT = 12
 
 
 class Stage(StrEnum):
-    """Where an issue is, as a label; one that somebody moves says what they want."""
+    """The stage of an issue, as a label; a person moves the label to request another stage."""
 
     READY = "runner:ready-for-plan"
     PLANNING = "runner:plan-in-progress"
@@ -40,7 +40,7 @@ class Stage(StrEnum):
     PERSON = "runner:needs-person"
     PAUSED = "runner:paused"
     ENDED = ""
-    """None of them."""
+    """None of the labels."""
 
 
 _HEADS = {
@@ -68,25 +68,25 @@ TOO_LONG = (
     " approve it in the bridge's clone."
 )
 CLOSES = "Closes #"
-"""How the text of a pull request begins that closes its issues."""
+"""Start of a pull request's text that closes its issues."""
 _MOST_LISTED = 20
 _WHO = "Only unedited comments of people with push access count."
 
 
 @dataclass(frozen=True, slots=True)
 class StatusLinks:
-    """Where what was made can be read: pages of the repository, its commit, plan and artifacts."""
+    """Links to the results: pages of the repository, its commit, plan and artifacts."""
 
     pages: str = ""
     head: str = ""
     plan: str = ""
     request: str = ""
     artifacts: str = ""
-    """The page of what the last run left."""
+    """Page of the last run's artifacts."""
 
     @property
     def all(self) -> list[str]:
-        """What there is, in markdown."""
+        """Markdown links to the existing pages."""
         at = f"{self.pages}/blob/{self.head}/{quote(self.plan)}"
         whole = self.pages and self.head
         return [
@@ -97,12 +97,12 @@ class StatusLinks:
         ]
 
     def of_commit(self, text: str, commit: str) -> str:
-        """These words, and behind them the commit, where it is known."""
+        """Return the text, linked to the commit if that is known."""
         return f"[{text}]({self.pages}/commit/{commit})" if self.pages and commit else text
 
 
 def digest_shown(draft: DraftProposed) -> str:
-    """What an approval of this very plan names."""
+    """Return the short digest that an approval of this plan names."""
     return draft.digest.removeprefix("sha256:")[:SHORT]
 
 
@@ -117,7 +117,7 @@ def write_status(
     late: str = "",
     offers: bool = True,
 ) -> str:
-    """The comment, without its marker.
+    """Return the text of the status comment without its marker.
 
     `late` is the notice of a waiting text; without `offers` the comment names no command.
     """
@@ -170,7 +170,7 @@ def _plan(draft: DraftProposed, unknown: Sequence[str]) -> Iterator[str]:
             yield from (f"- {code(one)}" for one in items[:_MOST_LISTED])
         if len(items) > _MOST_LISTED:
             yield f"- and {len(items) - _MOST_LISTED} more"
-    # Behind all that has to be read: where that is cut off, this is, too.
+    # After everything that must be read: if that is cut off, so is this.
     if fits_fence(draft.text):
         yield f"\nTo build exactly this plan, comment `/runner approve {digest}`."
     else:
@@ -186,7 +186,7 @@ def write_request(
     *,
     is_proven: bool,
 ) -> str:
-    """A pull request's text; it closes its issues only where its very head is proven."""
+    """Return a pull request's text; it closes issues only if its head is proven."""
     links = links or StatusLinks()
     done = f"{sum(one.status is Status.DONE for one in rows)} of {len(rows)} tasks DONE"
     if is_proven:
@@ -203,7 +203,7 @@ def write_request(
 
 
 def format_used_up(limit: int, what: str, trigger: str) -> str:
-    """That a person has to go on, and how it can be tried anew."""
+    """Return the message that a limit is used up, with the ways to continue."""
     return (
         f"{limit} {what}. Continue on its branch yourself, or remove the label `{trigger}`"
         " and add it again to start over."

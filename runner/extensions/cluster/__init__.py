@@ -1,1 +1,1 @@
-"""Where attempts run: in threads of this process, or on the workers of a Dask cluster."""
+"""Executors: run attempts in threads of this process, or on the workers of a Dask cluster."""

@@ -1,4 +1,4 @@
-"""Which executor a person named, and whether the way to it may be overheard.
+"""Parse the executor that a person named, and check whether its connection is private.
 
 A scheduler without TLS runs what anybody sends who reaches it, outside of every sandbox. A command
 with a network reaches it, on whatever machine. So on such a cluster no command gets one, and a task
@@ -35,7 +35,7 @@ HINT = "inline, threads, dask, dask:tcp://HOST:8786 or dask:SCHEDULER-FILE.json"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a scheduler or worker listens."""
+    """The address of a scheduler or worker."""
 
     protocol: str
     host: str
@@ -65,13 +65,13 @@ class Address:
 
 
 def read_address(text: str) -> Address | None:
-    """An address as Dask writes it, or None."""
+    """Parse a Dask address; return None if it is invalid."""
     found = ADDRESS.fullmatch(text.strip())
     return Address(found[1], found[2], int(found[3])) if found else None
 
 
 def scheduler_of(executor: str) -> Address | None:
-    """The scheduler that `dask:…` names; None where a local cluster is to be started.
+    """Return the scheduler in `dask:…`, or None for a local cluster. Raises RunnerError.
 
     Raises RunnerError for an address or scheduler file that cannot be read.
     """
@@ -90,7 +90,7 @@ def scheduler_of(executor: str) -> Address | None:
 
 
 def _in_file(path: Path) -> Address:
-    """What `dask scheduler --scheduler-file` wrote."""
+    """Read the address that `dask scheduler --scheduler-file` wrote."""
     hint = "start it with: dask scheduler --scheduler-file " + str(path)
     try:
         document = json.loads(path.read_bytes())
@@ -110,7 +110,7 @@ _HINT = "start the cluster with TLS (docs/cluster), or pass --insecure-cluster"
 
 
 def restrict_settings(settings: Settings) -> Settings:
-    """The settings with which no command reaches the machine it runs on.
+    """Return settings under which no command can reach the machine that it runs on.
 
     Landlock does not tell a loopback from other addresses, and knows no registries.
     """
@@ -122,7 +122,7 @@ def restrict_settings(settings: Settings) -> Settings:
 def explain_exposing(
     tasks: Iterable[Task], implementer: Implementer | None, settings: Settings
 ) -> str:
-    """Who of tasks and who implements them asks for more than that; empty where nobody does.
+    """Return the first task or implementer that needs more network access than allowed; else empty.
 
     `settings` are the person's, as yet not held back. Without a sandbox nothing is held anyway.
     """
@@ -144,7 +144,7 @@ def refusal(who: str, scheduler: Address) -> Finding:
 
 
 def explain_exposure(task: Task, implementer: Implementer, settings: Settings) -> str:
-    """Why a task must not run on the cluster that the settings name; empty where it may."""
+    """Return why a task must not run on the configured cluster; empty if it may."""
     scheduler = scheduler_of(settings.cluster.executor)
     if scheduler is None or is_sealed(scheduler, settings):
         return ""
@@ -153,7 +153,7 @@ def explain_exposure(task: Task, implementer: Implementer, settings: Settings) -
 
 
 def is_sealed(scheduler: Address, settings: Settings) -> bool:
-    """Whether who reaches it needs a key to speak with it, or a person waived that."""
+    """Return whether the scheduler uses encryption, or the settings waive it."""
     return scheduler.is_encrypted or settings.cluster.insecure
 
 

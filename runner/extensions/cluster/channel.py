@@ -1,4 +1,4 @@
-"""A channel: one task of Dask that takes job after job, so that Dask hears of none of them.
+"""A channel: one Dask task that runs job after job, so that Dask does not schedule each of them.
 
 To submit a task, fetch its result and take it back costs Dask's client, scheduler and worker 16 ms
 of processors between them; a message to a handler of a worker and its reply 2 to 3. So a worker is
@@ -32,17 +32,17 @@ else:
     distributed = lazy_module("distributed")
 
 JOB = "runner-job"
-"""The message that hands a job to a channel; its reply is the answer, or None where it is shut."""
+"""Message that gives a job to a channel; the reply is the answer, or None if it is closed."""
 ENDED = b""
-"""The reply of a job that had to end before it was done: what is left of it is no answer."""
+"""Reply for a job that was ended early: its partial result is no answer."""
 OPENED = "opened"
-"""What a channel tells when it takes jobs."""
+"""Message of a channel that is ready for jobs."""
 _LARGE = 1 << 16
-"""Bytes that travel as a frame of their own, which the scheduler passes on as it is."""
+"""Bytes sent as a separate frame, which the scheduler forwards unchanged."""
 
 
 def as_frame(data: Any) -> Any:
-    """Bytes as they travel best; anything else as it is, for the other side to refuse."""
+    """Return large bytes wrapped for serialization without copying; other data unchanged."""
     large = type(data) is bytes and len(data) > _LARGE
     protocol: Any = distributed.protocol  # it ships no types
     return protocol.to_serialize(data) if large else data
@@ -52,15 +52,15 @@ def as_frame(data: Any) -> Any:
 
 
 _LOOK = 0.1
-"""Seconds between two looks whether the channel is still wanted."""
+"""Seconds between two checks whether the channel is still needed."""
 _IDLE = 10.0
-"""Seconds without a job after which a channel gives its thread back."""
+"""Seconds without a job after which a channel releases its thread."""
 _OPEN: dict[str, JobQueue] = {}
-"""The channels of this process, by name."""
+"""Channels of this process, by name."""
 
 
 async def hand_in(channel: str = "", data: bytes = b"") -> Any:
-    """Hear `JOB`, in the worker's event loop: plain words come in and go out, and no pickle."""
+    """Handle `JOB` in the worker's event loop, without pickle."""
     there = _OPEN.get(channel)
     waits = there and there.put(data)
     return as_frame(await asyncio.wrap_future(waits)) if waits else None
@@ -77,7 +77,7 @@ class JobQueue:
     @classmethod
     @contextmanager
     def open(cls, name: str) -> Iterator[JobQueue]:
-        """A channel that can be found by its name while this is entered."""
+        """Open a channel and register it by name for the duration of the block."""
         _OPEN[name] = jobs = cls()
         try:
             yield jobs
@@ -86,7 +86,7 @@ class JobQueue:
             jobs.shut()
 
     def put(self, data: bytes) -> Future[Any] | None:
-        """Hand in a job, and give what its answer will come by; None where this is shut."""
+        """Queue a job and return the future of its result; None if the queue is closed."""
         waits: Future[Any] = Future()
         with self._lock:
             if self._is_shut:
@@ -95,7 +95,7 @@ class JobQueue:
         return waits
 
     def next(self, lease: JobLease) -> tuple[bytes, Future[Any]] | None:
-        """The next job, when it comes; None, and no more of them, where the channel is over."""
+        """Return the next job; None once the lease is over, crowded or idle for too long."""
         until = effects.monotonic() + _IDLE
         while not (lease.is_over() or lease.is_crowded() or effects.monotonic() > until):
             with suppress(Empty):
@@ -104,7 +104,7 @@ class JobQueue:
         return None
 
     def shut(self) -> None:
-        """Take no more jobs; what nobody has begun is given back, to be handed in elsewhere."""
+        """Close the queue, and return jobs that have not started to their senders."""
         with self._lock:
             self._is_shut = True
         with suppress(Empty):
@@ -115,7 +115,7 @@ class JobQueue:
 
 
 def do_jobs(jobs: JobQueue, lease: JobLease, run: Callable[[bytes], Any]) -> None:
-    """Do one job after the other, until the channel is over; `run` gives None for an ended one."""
+    """Run jobs one by one until the channel ends; `run` returns None for a job that was ended."""
     while (job := jobs.next(lease)) is not None:
         data, waits = job
         if not waits.set_running_or_notify_cancel():  # the worker's event loop is ending
@@ -132,7 +132,7 @@ def do_jobs(jobs: JobQueue, lease: JobLease, run: Callable[[bytes], Any]) -> Non
 
 
 _TRIES = 10
-"""Channels that may be shut before one of them takes a job."""
+"""Closed channels to try before one accepts a job."""
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class Channel:
     worker: str
     future: Any  # distributed.Future
     ready: asyncio.Event
-    """Set, in the client's event loop, once it takes jobs or never will."""
+    """Set, in the client's event loop, once it accepts jobs or never will."""
     is_over: bool = False
 
 
@@ -155,15 +155,15 @@ class RunningJob:
     over: threading.Event = field(default_factory=threading.Event)
     answer: object = None
     is_lost: bool = False
-    """Whether its worker, or the way to it, is gone."""
+    """Whether its worker or the connection to it is lost."""
     reply: Future[None] | None = None
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is over, after so long at most."""
+        """Wait up to `seconds` and return whether the job is over."""
         return self.over.wait(seconds)
 
     def give_up(self) -> None:
-        """Nobody waits for it any more: its channel is taken back, and the worker ends it.
+        """Abandon the job: take its channel back and cancel the reply.
 
         Also where no answer was heard: the worker may go on with it all the same.
         """
@@ -173,7 +173,7 @@ class RunningJob:
                 self.reply.cancel()
 
     def data(self) -> object:
-        """What the worker answered, whatever that is; None where nothing can be had."""
+        """Return the worker's response; None if there is none."""
         return self.answer
 
 
@@ -193,7 +193,7 @@ class Channels:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self, worker: str, data: bytes) -> RunningJob:
-        """Hand a job to a worker: by a channel that is free, or one that is opened for it."""
+        """Send a job to a worker on a free channel or a new one."""
         using = [self._take(worker)]
         running = RunningJob(lambda: self._take_back(using[-1]))
         sent = self._send(running, using, data)
@@ -207,7 +207,7 @@ class Channels:
             self._free.setdefault(worker, []).append(channel)
 
     def hear_opened(self, name: str) -> None:
-        """A channel says that it takes jobs; in the client's event loop."""
+        """Mark a channel as ready for jobs; runs in the client's event loop."""
         if (channel := self._opening.pop(name, None)) is not None:
             channel.ready.set()
 
@@ -227,7 +227,7 @@ class Channels:
         return channel
 
     def _note_over(self, channel: Channel) -> None:
-        """Its task has ended, in whatever way; called from a thread of the client's."""
+        """Record that a channel's task has ended; called from a thread of the client."""
         with self._lock:
             channel.is_over = True
             free = self._free.get(channel.worker, [])
@@ -242,13 +242,13 @@ class Channels:
                 self._free.setdefault(channel.worker, []).append(channel)
 
     def _take_back(self, channel: Channel) -> None:
-        """Have its worker end it; called by the threads of slots."""
+        """Cancel the channel's task; called from the threads of slots."""
         channel.is_over = True
         with suppress(Exception):  # a scheduler that is gone takes nothing back
             channel.future.cancel()
 
     async def _send(self, running: RunningJob, using: list[Channel], data: bytes) -> None:
-        """Bring the answer of a job; one that a channel shut before it began goes to another."""
+        """Send a job and store its response; resend it if the channel closes meanwhile."""
         worker, frame = using[-1].worker, as_frame(data)
         try:
             for _ in range(_TRIES):
@@ -260,7 +260,7 @@ class Channels:
                 using.append(self._take(worker))
             running.answer = answer
         except OSError:
-            # Who is there was last asked before: it would be given the same job once more.
+            # Worker liveness was checked before: without this it would get the same job again.
             await self.look()
             running.is_lost = True
         except Exception:  # noqa: BLE001 - a foreign border: what was sent may raise anything
@@ -270,7 +270,7 @@ class Channels:
         running.over.set()
 
     async def _ask(self, channel: Channel, frame: object) -> object:
-        """The answer of a channel to a job; None where it is shut. Raises OSError."""
+        """Send a job to a channel and return its answer; None if it is closed. Raises OSError."""
         if channel.is_over:  # meanwhile, and the job is not yet on its way
             return None
         answers = await self.client.scheduler.broadcast(

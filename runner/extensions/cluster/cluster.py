@@ -1,4 +1,4 @@
-"""A Dask cluster as a client sees it: who is there, one job to one worker, bytes both ways.
+"""A client of a Dask cluster: its workers, one job to one worker, bytes in both directions.
 
 Jobs are given to workers by name, never retried by Dask, and never taken for equal. Whether a
 worker is alive follows from its heartbeats, as the scheduler counts them.
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from runner.extensions.cluster.local_cluster import Certificates
 
     Hear = Callable[[str, str, str], None]
-    """Takes (ticket, kind, text) of a working worker; must be quick, runs in a thread."""
+    """Receives (ticket, kind, text) from a busy worker; must be quick, runs in a thread."""
 
 
 FAMILIES = ["dask", "msgpack"]
-"""How values are serialised, both ways: no pickle among them."""
+"""Serialisation families in both directions; pickle is excluded."""
 _MADE = {("builtins", "bytes"): bytes, ("builtins", "bytearray"): bytearray}
 
 
@@ -57,19 +57,19 @@ class _Plain(pickle.Unpickler):
     """Makes plain values: no class, no function, whatever is named."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Bytes alone."""
+        """Return a permitted class for unpickling. Raises NotOpenedError for any other."""
         if (module, name) in _MADE:
             return _MADE[module, name]
         raise NotOpenedError(f"unpickling {module}.{name} is not allowed")
 
 
 def plain_loads(data: bytes, *, buffers: Iterable[Any] = ()) -> Any:
-    """As `pickle.loads`, of plain values alone. Raises NotOpenedError."""
+    """Load only plain values, as `pickle.loads` does. Raises NotOpenedError."""
     return _Plain(io.BytesIO(data), buffers=buffers).load()
 
 
 def import_distributed() -> Any:
-    """The library, its pickles shut, and silent. Raises RunnerError where it is missing.
+    """Import distributed with unpickling restricted and logs off. Raises RunnerError.
 
     Any, since it ships no types; `cluster.py` alone uses it.
     """
@@ -96,7 +96,7 @@ def import_distributed() -> Any:
 
 
 def _silence() -> None:
-    """What the library logs would stand in the middle of what a person reads."""
+    """Disable the log output of the library."""
     known = (*logging.root.manager.loggerDict, "distributed", "tornado")
     for name in known:
         if name.partition(".")[0] in {"distributed", "tornado"}:
@@ -104,7 +104,7 @@ def _silence() -> None:
 
 
 def _shut() -> types.SimpleNamespace:
-    """What stands where distributed looks for the module `pickle`."""
+    """Return the replacement of the module `pickle` in distributed."""
     names = {name: value for name, value in vars(pickle).items() if not name.startswith("__")}
     return types.SimpleNamespace(**names | {"loads": plain_loads, "load": None})
 
@@ -122,11 +122,11 @@ def _require_shut(opened: Any) -> None:
 
 
 _CONNECTIONS = 1 << 16
-"""To the scheduler at once: each job holds one while it runs, and who is there is asked besides."""
+"""Connections to the scheduler: one per running job, plus those for liveness queries."""
 _ASKS = 5.0
-"""Seconds that a question to the scheduler may take."""
+"""Timeout of a query to the scheduler."""
 _SOON = 0.02
-"""Seconds between two looks whether the scheduler has answered."""
+"""Seconds between two checks for the scheduler's answer."""
 _GONE = "start it again, or use --executor threads; finished work is kept"
 
 
@@ -136,9 +136,9 @@ class SeenWorker:
 
     threads: int
     beat: float
-    """What the scheduler says of its last heartbeat, by the scheduler's clock."""
+    """Time of its last heartbeat as reported by the scheduler, by the scheduler's clock."""
     moved: float
-    """When that last changed, by the one that stands still with us."""
+    """Local monotonic time at which `beat` last changed."""
     private: bool
 
 
@@ -182,17 +182,17 @@ class Cluster:
 
     @property
     def threads(self) -> int:
-        """How many jobs fit at once now."""
+        """Number of jobs that can run at once now."""
         with self._changed:
             return sum(seen.threads for seen in self._seen.values())
 
     def is_alive(self, worker: str) -> bool:
-        """Whether a worker is there and beats."""
+        """Return whether a worker is connected and sends heartbeats."""
         with self._changed:
             return self._lives(worker)
 
     def is_private(self, worker: str) -> bool:
-        """Whether nobody can listen on the whole way to a worker."""
+        """Return whether the connection to a worker is private on its whole way."""
         with self._changed:
             seen = self._seen.get(worker)
             return self.scheduler.is_private and seen is not None and seen.private
@@ -215,7 +215,7 @@ class Cluster:
     def take(
         self, avoid: Collection[str], how_far: Callable[[str], int], ended: threading.Event
     ) -> str:
-        """A worker with a free thread, kept for one job; empty when `ended` was set meanwhile.
+        """Reserve a worker thread for one job; empty if `ended` was set. Raises RunnerError.
 
         Of those with as little to do, the one that `how_far` is least for. Where all that are there
         are to be avoided, one of them. Raises RunnerError when there is none for long.
@@ -240,13 +240,13 @@ class Cluster:
         return ""
 
     def give_back(self, worker: str) -> None:
-        """Its job is over."""
+        """Release a worker after its job."""
         with self._changed:
             self._busy[worker] -= 1
             self._changed.notify_all()
 
     def others_than(self, avoid: Collection[str]) -> bool:
-        """Whether a worker is there that is not to be avoided."""
+        """Return whether a worker is alive that is not in `avoid`."""
         with self._changed:
             return any(self._lives(one) for one in self._seen if one not in avoid)
 
@@ -265,17 +265,17 @@ class Cluster:
     # --- jobs -------------------------------------------------------------------------
 
     def begin(self, worker: str, ticket: str, data: bytes) -> RunningJob:
-        """Hand a job to one worker. Raises RunnerError where the scheduler cannot be reached."""
+        """Send a job to one worker. Raises RunnerError if the scheduler cannot be reached."""
         del ticket  # it stands in the job
         return self._channels.begin(worker, data)
 
     def prepare(self, count: int) -> None:
-        """Have so many of the workers that are there open a channel, before anybody needs it."""
+        """Open a channel on `count` of the known workers in advance."""
         for worker in sorted(self._seen)[:count]:
             self._channels.open(worker)
 
     def _open_channel(self, worker: str, name: str) -> Any:
-        """Have a worker do the jobs of a channel. Raises RunnerError."""
+        """Submit the task that runs the jobs of a channel. Raises RunnerError."""
         try:
             return self._client.submit(
                 run_jobs,
@@ -283,8 +283,8 @@ class Cluster:
                 self.topic,
                 key=f"runner-{name}",
                 workers=[worker],
-                # This one and no other: what it has of the base, and whether it may hear secrets,
-                # was asked of it (distributed, Client.submit).
+                # Only this worker: what it has of the base, and whether it may receive secrets, was
+                # checked for it (distributed, Client.submit).
                 allow_other_workers=False,
                 pure=False,
                 retries=0,
@@ -297,7 +297,7 @@ class Cluster:
             ) from error
 
     def end(self, worker: str, ticket: str) -> None:
-        """Have a worker end one job and answer with what there is; it may not hear of it."""
+        """Ask a worker to end one job early; the message may be lost."""
         with contextlib.suppress(Exception):  # whoever waits for the answer gives up in time
             self._client.sync(
                 self._client.scheduler.broadcast,
@@ -366,14 +366,14 @@ class Cluster:
         self._clock.tick()
 
     async def _look_now(self) -> None:
-        """Look until the scheduler has answered which workers are there."""
+        """Poll until the scheduler has returned its workers."""
         while True:
             if await self._ask_who_is_there():
                 return
             await asyncio.sleep(_SOON)
 
     async def _ask_who_is_there(self) -> bool:
-        """Note what the scheduler says; whether it says anything."""
+        """Update the known workers from the scheduler; False without a valid response."""
         try:
             identity = await self._client.scheduler.identity(n_workers=-1)
             found = {
@@ -408,10 +408,10 @@ class AwakeClock:
         self._ticked = (0.0, effects.monotonic())  # one value: others read while it is written
 
     def now(self) -> float:
-        """The seconds so far; from any thread."""
+        """Return the seconds so far, without time suspended; thread-safe."""
         seconds, at = self._ticked
         return seconds + min(effects.monotonic() - at, self._longest)
 
     def tick(self) -> None:
-        """The watcher is awake; from its thread alone."""
+        """Advance the clock; called only from the watcher's thread."""
         self._ticked = (self.now(), effects.monotonic())

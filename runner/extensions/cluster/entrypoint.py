@@ -1,4 +1,4 @@
-"""The worker's border: one function, bytes in and bytes out."""
+"""The entry point on a worker: one function, bytes in and bytes out."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from runner.extensions.cluster.remote_slot import RemoteSlot
 
 STATIONS = RemoteSlots()
-"""A fact about this process, which is nothing but a worker."""
+"""Module level: this process is only a worker."""
 
 
 def run_jobs(channel: str, topic: str) -> bytes:
-    """Do the jobs of a channel, one after the other: what Dask knows of them is this one task."""
+    """Run the jobs of a channel one by one; Dask sees only this task."""
     lease = JobLease.of(channel, topic)
     if lease.worker is not None:
         lease.worker.handlers[JOB] = hand_in
@@ -43,7 +43,7 @@ def run_jobs(channel: str, topic: str) -> bytes:
 
 
 def run_job(data: bytes) -> bytes | None:
-    """Do one job; whatever goes wrong is an answer, too. None where it had to end before."""
+    """Run one job and return the result or the error; None if it was ended before."""
     answer = _process_message(data)
     return None if answer is None else as_bytes(answer)
 
@@ -82,7 +82,7 @@ def _trouble(message: str, hint: str = "") -> JobAnswer:
 
 
 def _process(job: Job, duty: JobLease) -> JobAnswer:
-    """Keep what came along, then work on it where the base is whole."""
+    """Store the files that came with the job, then run it if its base is complete."""
     if job.work is None:
         return _keep_piece(job)
     with STATIONS.lend(job.ground) as station:
@@ -94,7 +94,7 @@ def _process(job: Job, duty: JobLease) -> JobAnswer:
 
 
 def _keep_piece(job: Job) -> JobAnswer:
-    """A piece of a pack, which needs no slot."""
+    """Store a piece of a pack and acknowledge it; no slot is needed."""
     if job.part is None:
         raise ShapeError("it contains no work")
     store = ObjectStore(Places.of(os.environ).cache, job.ground)
@@ -106,7 +106,7 @@ def _keep_piece(job: Job) -> JobAnswer:
 
 
 def _work(job: Job, work: Work, duty: JobLease, station: RemoteSlot) -> JobAnswer:
-    # First of all: what this job prints is redacted by the formats that came with it.
+    # First of all: this job's output is redacted by the formats sent with it.
     take_up_secret_formats(job.settings)
     workers = RemoteWorker(duty.say)
     assignment = with_implementer(work.assignment, job.settings)

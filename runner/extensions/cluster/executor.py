@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from runner.text import wording
 
     Ask = Callable[[Suspects], JobAnswer | tuple[Lost, ...]]
-    """Takes some of them to a worker, and brings back what it says."""
+    """Sends some of them to a worker and returns its answer."""
 
 else:
     clusters = lazy_module("runner.extensions.cluster.cluster")
@@ -84,7 +84,7 @@ else:
 
 __all__ = ["describe_cluster", "explain_exposure", "open_cluster"]
 _KNOCK = 3.0
-"""Seconds that a scheduler may take to open its door."""
+"""Timeout of the first connection to a scheduler."""
 
 
 def require_private(scheduler: Address, settings: Settings) -> None:
@@ -107,7 +107,7 @@ def open_cluster(
     say: Callable[[str], None],
     patience: WaitTimes | None = None,
 ) -> Opened:
-    """The cluster that the settings name, started where they say no address.
+    """Connect to the configured cluster, or start a local one. Raises RunnerError.
 
     Where nobody chose how many `jobs`, as many as it has threads. Raises RunnerError.
     """
@@ -167,7 +167,7 @@ def _ground(repository: Repository) -> message.Ground:
 
 
 def describe_cluster(settings: Settings) -> str:
-    """What a run would work on, in words; nothing is started. Raises RunnerError."""
+    """Describe the configured cluster without starting it. Raises RunnerError."""
     _require_library()
     scheduler = addresses.scheduler_of(settings.cluster.executor)
     if scheduler is None:
@@ -205,7 +205,7 @@ def _require_keys() -> None:
 
 
 def local_address(local: object) -> Address:
-    """Where a cluster that was just started listens."""
+    """Return the address of a cluster that was just started."""
     found = addresses.read_address(str(getattr(local, "address", "")))
     if found is None:
         raise RunnerError("the local cluster reported no address")
@@ -215,7 +215,7 @@ def local_address(local: object) -> Address:
 def ask_workers(
     suspects: Suspects, site: WorkerContext, ask: Ask
 ) -> tuple[JobAnswer | tuple[Lost, ...], ...]:
-    """What workers say of all that is traced, asked at once where slots of the run are free."""
+    """Send the traced tests to workers, in parallel if slots of the run are free."""
     with ExitStack() as claimed:
         helpers = 0
         while helpers < count_helpers(suspects) and claimed.enter_context(
@@ -231,7 +231,7 @@ def ask_workers(
 
 
 def share_out(suspects: Suspects, shares: int) -> tuple[Suspects, ...]:
-    """So many shares at most, each as long as the others; what fails soonest stays first in each.
+    """Split the tests into at most `shares` parts of similar duration.
 
     What uses scarce things, one of which two must not take at once, is all in the first one.
     """
@@ -251,7 +251,7 @@ def share_out(suspects: Suspects, shares: int) -> tuple[Suspects, ...]:
 def join_others(
     outcome: Outcome, results: tuple[Others, ...], suspects: Suspects, assignment: Assignment
 ) -> Outcome:
-    """The outcome with the word of tests of other tasks, as far as they have all spoken."""
+    """Return the outcome with the results of other tasks' tests, in the order of suspects."""
     known = tuple(
         value
         for pairs in (assignment.secrets, *(one.secrets for one in suspects.traced))
@@ -282,7 +282,7 @@ def join_others(
 
 
 def remember_failures(outcome: Outcome, suspects: Suspects, kept: Path | None, shown: str) -> None:
-    """Keep at home what failed, where the next change asks for the order."""
+    """Record local failures, which decide the order of tests for the next change."""
     failed = {one.check for one in outcome.findings if one.refuses}
     for traced in suspects.traced:
         if traced.check in failed:
@@ -290,7 +290,7 @@ def remember_failures(outcome: Outcome, suspects: Suspects, kept: Path | None, s
 
 
 _MOST_SENT = 64 << 20
-"""Bytes of ignored files that go along with a job."""
+"""Bytes of ignored files that are sent with a job."""
 
 
 class ClusterExecutor(ThreadPoolExecutor):
@@ -307,7 +307,7 @@ class ClusterExecutor(ThreadPoolExecutor):
         assignment: Assignment,
         site: WorkerContext,
     ) -> Future[Outcome]:
-        """Have a worker do what `fn` would do here."""
+        """Submit an attempt to a worker instead of running `fn` here."""
         del fn  # it is `attempt`: what a worker does, too
         return super().submit(self._remote.attempt, assignment, site)
 
@@ -325,13 +325,13 @@ class ClusterRemote:
     _notes: set[str] = field(default_factory=set)
 
     def attempt(self, assignment: Assignment, site: WorkerContext) -> Outcome:
-        """The outcome of an attempt, wherever it ran: in place of `runner.run.attempt`."""
+        """Run an attempt on the cluster or here; replaces `runner.run.attempt`."""
         if (exposed := self._find_exposing(assignment, site, None)) is not None:
             return _refuse(_no_outcome(assignment), exposed)
         return lend_secrets(assignment, site, self._attempt)
 
     def _attempt(self, assignment: Assignment, site: WorkerContext) -> Outcome:
-        """The same once its secrets are there."""
+        """Run the assignment on the cluster, or here if it cannot be sent."""
         if why := self._stays(assignment, site):
             self._say_once(f"note: {assignment.task.id} runs here, not on the cluster: {why}")
             return attempt(assignment, site)
@@ -347,7 +347,7 @@ class ClusterRemote:
     def _find_exposing(
         self, assignment: Assignment, site: WorkerContext, suspects: Suspects | None
     ) -> Finding | None:
-        """Why the cluster must not be reached from what would run, where it would."""
+        """Return why the work must not run on the cluster, or None."""
         scheduler, settings = self.dispatch.cluster.scheduler, site.settings
         if is_sealed(scheduler, settings):
             return None
@@ -358,7 +358,7 @@ class ClusterRemote:
         return refusal(who, scheduler) if who else None
 
     def _stays(self, assignment: Assignment, site: WorkerContext) -> str:
-        """Why an attempt cannot be sent away; empty where it can."""
+        """Return why an attempt cannot be sent to a worker; empty if it can."""
         if site.settings.review.at == "write" and assignment.review is ReviewMode.PROMPT:
             return "you review its writes while it runs"
         if assignment.mode is Mode.PLAN and assignment.review is not ReviewMode.OFF:
@@ -371,7 +371,7 @@ class ClusterRemote:
         return self._keep_included(site)
 
     def _keep_included(self, site: WorkerContext) -> str:
-        """Why the ignored files that belong into its tree cannot be sent; empty where they can."""
+        """Return why the ignored files in its tree cannot be sent; empty if they can."""
         files = site.included
         if files is None:
             return ""
@@ -400,8 +400,8 @@ class ClusterRemote:
         findings = (*answer.outcome.findings, *notes)
         outcome = replace(answer.outcome, base=assignment.base, findings=findings)
         tree = self.dispatch.supply.tree_of(assignment.base)
-        # Whatever follows is about the bytes as they were made anew here, and never about what a
-        # worker calls them.
+        # Everything that follows uses the bytes rebuilt here, never the worker's description of
+        # them.
         outcome = check_again(assignment, site, outcome, tree)
         if outcome.is_good and outcome.changes:
             outcome = self._beside_others(assignment, site, outcome)
@@ -422,7 +422,7 @@ class ClusterRemote:
     def _beside_others(
         self, assignment: Assignment, site: WorkerContext, outcome: Outcome
     ) -> Outcome:
-        """The outcome with what tests of other tasks say of the change."""
+        """Return the outcome with results of other tasks' tests on the change."""
         suspects = lend_to_traced(site.workers.trace(assignment, outcome), assignment, site)
         if site.cancelled.is_set():
             return outcome
@@ -477,19 +477,19 @@ def _no_outcome(assignment: Assignment) -> Outcome:
 
 
 def _note_of(lost: Lost) -> Finding:
-    """A try that was lost, kept with the attempt that then came through elsewhere."""
+    """Return a note on a lost attempt, which is kept with the successful one."""
     text = f"{lost.worker} {lost.why}"
     return Finding(check=CHECK, message=text, severity=Severity.NOTE)
 
 
 def _refuse(outcome: Outcome, finding: Finding) -> Outcome:
-    """It waits for a person: no attempt would change what the cluster is."""
+    """Block the task for a person, since no retry would change the cluster."""
     findings = (*outcome.findings, finding)
     return replace(outcome, ending=Ending.BLOCKED, reason=Reason.POLICY, findings=findings)
 
 
 def _give_up(outcome: Outcome, tried: JobAnswer | tuple[Lost, ...]) -> Outcome:
-    """No worker could do it: the task waits for a person to look at the cluster."""
+    """Block the task because no worker could finish it."""
     lost = tried if isinstance(tried, tuple) else ()
     reasons = "\n".join(f"{one.worker} {one.why}" for one in lost)
     hints = [one.hint for one in lost if one.hint]

@@ -1,4 +1,4 @@
-"""A job as both sides hold it: whether it is still wanted, and who waits for its answer.
+"""The lease of a job: whether it is still wanted, and who waits for its answer.
 
 The worker's half runs inside a Dask worker; outside of one (in a test) nobody cancels and nobody
 hears. At home each job that waits has one ticket, honoured once.
@@ -29,31 +29,31 @@ else:
 
 
 _LOOK = 0.1
-"""Seconds between two looks whether the job is still wanted."""
+"""Seconds between two checks whether the job is still wanted."""
 _UNWANTED = frozenset({"cancelled", "released", "forgotten", "resumed"})
-"""States of a task that the scheduler took back while it runs (distributed's worker states)."""
+"""States of a running task that the scheduler took back (distributed's worker states)."""
 _LONGEST_TEXT = 20_000
-"""Most characters of one message; the end of a longer text is kept."""
+"""Maximum characters of one message; the end of a longer text is kept."""
 
 END = "runner-end-job"
-"""The message by which the coordinator has one job end, and answer with what there is by then."""
+"""Message with which the coordinator ends one job; it answers with its results so far."""
 _ENDS: dict[str, Callable[[], None]] = {}
-"""By ticket what ends a job of this process."""
+"""By ticket, the function that ends a job of this process."""
 
 
 def _end_job(ticket: str = "") -> str:
-    """Hear `END`, in the worker's event loop: plain words come in and go out, and no pickle."""
+    """Handle `END` in the worker's event loop, without pickle."""
     if end := _ENDS.get(ticket):
         end()
     return ""
 
 
 STARTED, LINE, LATE = "started", "line", "late"
-"""Kinds of messages about a job: it began, a line of output, its answer comes too late."""
+"""Kinds of messages about a job: it started, a line of output, its answer is too late."""
 _MOST_LINES = 1_000
-"""Lines of output that a job keeps until it sends them, or adds them to its answer."""
+"""Lines of output that a job holds until it sends them or adds them to its answer."""
 _IDLE = 50
-"""Looks without a job after which nobody looks any more."""
+"""Checks without a job after which checking stops."""
 
 
 @dataclass(slots=True)
@@ -67,20 +67,20 @@ class JobLease:
     line_count: int = 0
     """Lines of output so far."""
     was_ended: bool = False
-    """Whether it was ended because it was over: by nobody who waits for what is left of it."""
+    """Whether it was ended because nothing waits for its partial result any more."""
     _lines: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
     _began: bool = False
-    """Whether the coordinator has the message that it began."""
+    """Whether the coordinator has received the start message."""
     _sent: int = 0
     """Number of lines sent to the coordinator."""
     _heard: int = 0
-    """Number of lines sent by the previous look: they arrive before the answer."""
+    """Lines sent at the previous check: they arrive before the answer."""
     _end: Callable[[], None] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def of(cls, ticket: str, topic: str) -> JobLease:
-        """The duty of the job that this thread works on."""
+        """Create the lease of the job that runs in this thread."""
         try:
             worker = distributed.get_worker()
         except ValueError:
@@ -90,11 +90,11 @@ class JobLease:
 
     @property
     def name(self) -> str:
-        """Who does it, for people."""
+        """Address of the worker."""
         return "" if self.worker is None else str(self.worker.address)
 
     def is_over(self) -> bool:
-        """Whether nobody waits for the answer any more: taken back, or this worker is closing."""
+        """Return whether the job was cancelled or its worker is closing."""
         if self.worker is None:
             return False
         if self.worker.status.name not in {"running", "paused"}:
@@ -103,18 +103,18 @@ class JobLease:
         return task is None or task.state in _UNWANTED
 
     def is_crowded(self) -> bool:
-        """Whether somebody else waits for a thread of this worker."""
+        """Return whether another job waits for a thread of this worker."""
         return self.worker is not None and bool(self.worker.state.ready)
 
     def tell(self, kind: str, text: str = "") -> None:
-        """Let the coordinator hear something; strings only, and it may be lost."""
+        """Send strings to the coordinator; the message may be lost."""
         if self.worker is not None:
             with suppress(RuntimeError, OSError):  # the worker is closing
                 message = json.dumps([self.ticket, kind, text[-_LONGEST_TEXT:]])
                 self.worker.log_event(self.topic, message)
 
     def say(self, line: str) -> None:
-        """Have the coordinator hear a line of output: soon, or with the answer."""
+        """Queue an output line for the coordinator; it is sent soon or with the result."""
         with self._lock:
             self._lines.append(line[-_LONGEST_TEXT:])
             self.line_count += 1
@@ -129,7 +129,7 @@ class JobLease:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """While entered, the coordinator hears that the job began, and what it says.
+        """Send the start and the output of the job to the coordinator during the block.
 
         What is over before anybody looks tells all of it by its answer: a message of its own for
         each word costs as much as the whole job of a small check.
@@ -142,7 +142,7 @@ class JobLease:
 
     @contextmanager
     def watch(self, end: Callable[[], None], end_alone: Callable[[], None]) -> Iterator[None]:
-        """While entered, `end` is called when what is held is over, `end_alone` when asked to."""
+        """Call `end` if the lease ends during the block, and `end_alone` if the job is to end."""
         _ENDS[self.ticket], self._end = end_alone, end
         try:
             yield
@@ -170,7 +170,7 @@ class JobLease:
         self._sent = self.line_count
 
     def _since(self, number: int) -> tuple[str, ...]:
-        """The lines after so many, as far as they are kept."""
+        """Return the stored lines after number `number`."""
         lines = tuple(self._lines)
         return lines[max(0, len(lines) - (self.line_count - number)) :]
 
@@ -184,7 +184,7 @@ class _Watcher:
         self._lock = threading.Lock()
 
     def add(self, lease: JobLease) -> None:
-        """Look after a job from now on."""
+        """Watch a job from now on."""
         with self._lock:
             self._held[lease.ticket] = lease
             if not self._is_there:
@@ -192,7 +192,7 @@ class _Watcher:
                 threading.Thread(target=self._run, name="duty", daemon=True).start()
 
     def remove(self, lease: JobLease) -> None:
-        """It is over."""
+        """Stop watching a job."""
         with self._lock:
             self._held.pop(lease.ticket, None)
 
@@ -225,14 +225,14 @@ class PendingResult:
     task: str
     attempt: int
     show: Callable[[str], None]
-    """Shows a line of its output."""
+    """Prints a line of its output."""
     known: tuple[str, ...] = ()
-    """Secrets that are never shown."""
+    """Secrets that must not be shown."""
     heard: float = field(default_factory=effects.monotonic)
-    """When there was a last sign of it."""
+    """Time of its last sign of life."""
     began: bool = False
     lines: int = 0
-    """Lines of its output that were heard."""
+    """Number of its output lines received."""
 
 
 @dataclass(slots=True)
@@ -240,7 +240,7 @@ class PendingResults:
     """Opened by slots, heard of from the client's thread."""
 
     say: Callable[[str], None]
-    """Tells a person what is worth a line that stays."""
+    """Prints a permanent line for the person."""
     _open: dict[str, PendingResult] = field(default_factory=dict)
     _over: dict[str, PendingResult] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -248,17 +248,17 @@ class PendingResults:
     def open(
         self, task: str, attempt: int, show: Callable[[str], None], known: tuple[str, ...] = ()
     ) -> PendingResult:
-        """A new job."""
+        """Register a new job."""
         ticket = PendingResult(effects.new_id(), task, attempt, show, known)
         with self._lock:
             self._open[ticket.name] = ticket
         return ticket
 
     def honour(self, name: str) -> bool:
-        """Whether this is the first answer to a job that is still waited for; it then is over."""
+        """Return whether this is the first result of an open job, and close the job."""
         with self._lock:
-            # Taken out and looked at in one step under the lock: the answer of a job that was given
-            # out twice counts once.
+            # Remove and check in one step under the lock: if a job was assigned twice, one answer
+            # counts.
             ticket = self._open.pop(name, None)
             if ticket is not None:
                 self._note_over(ticket)
@@ -268,18 +268,18 @@ class PendingResults:
         return False
 
     def forget(self, ticket: PendingResult) -> None:
-        """A person ended it, or the run is over: what still comes is no surprise to anybody."""
+        """Forget a job that a person ended or whose run is over; late messages are ignored."""
         with self._lock:
             self._open.pop(ticket.name, None)
 
     def close(self, ticket: PendingResult) -> None:
-        """Nobody waits for it any more: it was lost, and runs elsewhere."""
+        """Close a job that was lost and runs elsewhere."""
         with self._lock:
             if self._open.pop(ticket.name, None) is not None:
                 self._note_over(ticket)
 
     def hear(self, name: str, kind: str, text: str) -> None:
-        """A worker says something of a job; of one that is over only, once, that it came late."""
+        """Handle a worker's message; for a closed job, report a late result once."""
         with self._lock:
             ticket = self._open.get(name)
             late = self._over.pop(name, None) if kind == LATE else None
@@ -293,7 +293,7 @@ class PendingResults:
             self._tell_late(late)
 
     def hear_rest(self, ticket: PendingResult, lines: Sequence[str], total: int) -> None:
-        """Take the lines of an answer, except those heard before; the job printed `total` lines."""
+        """Show the lines of a result that were not shown before; the job printed `total` lines."""
         for line in lines[max(0, len(lines) - (total - ticket.lines)) :]:
             self.hear(ticket.name, LINE, line)
 

@@ -1,4 +1,4 @@
-"""A Dask cluster on this machine in a process of its own: scheduler and workers, loopback only.
+"""A local Dask cluster in its own process: scheduler and workers on loopback only.
 
 In a child, since a process that holds a scheduler opens pickles. It says a line when it listens,
 answers any line with its address and the key to it, and ends with its input.
@@ -48,7 +48,7 @@ class Certificates:
 
 
 def security_of(library: Any, certificates: Certificates) -> Any:
-    """What the settings say of TLS, else what Dask's own configuration says."""
+    """Return the TLS configuration of the settings, else that of Dask."""
     given = {
         "tls_ca_file": certificates.ca,
         "tls_client_cert": certificates.cert,
@@ -59,7 +59,7 @@ def security_of(library: Any, certificates: Certificates) -> Any:
 
 
 def has_certificates(security: Any) -> bool:
-    """Whether TLS can be spoken. Raises RunnerError where a file is missing, or is none of TLS."""
+    """Return whether TLS is configured. Raises RunnerError if a TLS file is unusable."""
     named = (security.tls_ca_file, security.tls_client_cert, security.tls_client_key)
     try:
         for path in filter(None, named):
@@ -82,36 +82,36 @@ class WaitTimes:
     """Seconds to wait before somebody counts as lost."""
 
     heartbeat: float = 20.0
-    """For a sign of life of a worker."""
+    """Seconds for a worker's heartbeat."""
     scheduler: float = 15.0
-    """For an answer of the scheduler."""
+    """Seconds for an answer of the scheduler."""
     workers: float = 300.0
-    """For any worker at all: a cluster may grow when it is needed."""
+    """Seconds for a first worker: a cluster may scale up on demand."""
     silence: float = 120.0
-    """For a word of a job, beyond the longest that a command may be silent."""
+    """Seconds for output of a job, beyond the idle limit of a command."""
     connect: float = 10.0
     look: float = 1.0
-    """Between two looks at who is there."""
+    """Seconds between two checks of the workers."""
 
 
 _STARTS = 60.0
-"""Seconds for all workers to be there; a loaded machine takes its time."""
+"""Timeout for the start of all workers; a loaded machine is slow."""
 _ANSWERS = 10.0
 _SPARING = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
 }
-"""Dask looks at itself 150 times a second in each worker, which costs 1 to 2 % of a core."""
+"""Dask's self-monitoring runs 150 times a second in each worker: 1 to 2 % of a core."""
 _NO_PAGES: dict[str, list[str]] = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
-"""Dask serves pages about its work and its logs to anybody who asks, also without a dashboard."""
+"""Even without a dashboard, Dask serves pages about its work and logs to any client."""
 _EARLY = ("distributed", "git", "re2", "runner")
-"""Packages imported once, in the process that all workers are forked from."""
+"""Packages imported once, in the process from which all workers fork."""
 _LONGEST_PLACE = 107 - len("/pymp-12345678/listener-12345678")
-"""Bytes: sun_path (unix(7)) less what multiprocessing puts behind the temporary folder."""
+"""Bytes: sun_path (unix(7)) minus what multiprocessing appends to the temporary folder."""
 _WARM = "runner.extensions.cluster.preload"
 _CHILD = """\
 import json, sys
@@ -144,7 +144,7 @@ class LocalCluster:
         self.certificates = Certificates(*reply["certificates"])
 
     def close(self) -> None:
-        """End it with its workers; doing so twice is fine."""
+        """Stop the cluster and its workers; repeated calls have no effect."""
         self._child.close()
 
     def _ask(self) -> bytes:
@@ -163,7 +163,7 @@ class LocalCluster:
 
 
 def serve(workers: int, early: Sequence[str], sandbox: str) -> None:
-    """Be the cluster until the input ends.
+    """Run the cluster until standard input is closed.
 
     `early` are packages that an interpreter without our `sys.path` finds in the same place: the
     process that workers are forked from knows no other path. `sandbox` is what the settings say.
@@ -189,7 +189,7 @@ def _write_whole(descriptor: int, data: bytes) -> None:
 
 
 def _method(sandbox: str) -> str:
-    """How workers are started: by a process that forks them where nobody else can ask it to.
+    """Return the start method of workers: `forkserver` if its socket is safe, else `spawn`.
 
     It listens at a path of bounded length among the temporary files, and does what it is asked
     there. Landlock hides no path from connect(2).
@@ -206,7 +206,7 @@ def _start(workers: int, early: Sequence[str], folder: str, method: str, key: An
             "logging": {"distributed": "critical"},
             "temporary-directory": folder,  # else it leaves one that all users share
             "distributed.scheduler.allowed-failures": 0,
-            # Jobs are handed in by broadcasts to one: else each makes a connection, with its keys.
+            # Submit jobs by broadcast over one connection: else each opens its own, with TLS keys.
             "distributed.scheduler.reuse-broadcast-comm": True,
             "distributed.worker.multiprocessing-method": method,
             **_SPARING,
@@ -227,8 +227,8 @@ def _start(workers: int, early: Sequence[str], folder: str, method: str, key: An
         host="127.0.0.1",
         dashboard_address=None,
         worker_dashboard_address=None,
-        # No limit: else a nanny ends a worker that grows beyond it, with the job that it has
-        # (distributed, worker memory management).
+        # No limit: else a nanny kills a worker that exceeds it, with its job (distributed, worker
+        # memory management).
         memory_limit=0,
         silence_logs=50,
     )

@@ -1,4 +1,4 @@
-"""What crosses the border to a worker, and what comes back: bytes of a fixed, versioned shape.
+"""The messages between coordinator and worker, in a fixed and versioned format.
 
 Never a pickled object: a result that is one could run code in the coordinator. A message is `RUNJ`,
 format (1 byte), CRC-32 of all that follows (4 bytes), length of the JSON (4 bytes), the JSON, and
@@ -54,21 +54,21 @@ else:
 
 FORMAT = 1
 LARGEST = 512 << 20
-"""Bytes of a whole message; what is larger is not read."""
+"""Bytes of a whole message; a larger one is not read."""
 _LONGEST_HEAD = 32 << 20
 _MARK = b"RUNJ"
 _START = struct.Struct(">4sBII")
 
 
 def encode_frame(body: object, blobs: list[bytes]) -> bytes:
-    """One message; text that UTF-8 cannot hold (a file name in another encoding) is kept."""
+    """Encode a message as one frame; surrogates in text are preserved."""
     head = json.dumps([[len(blob) for blob in blobs], body], separators=(",", ":")).encode()
     rest = b"".join((head, *blobs))
     return _START.pack(_MARK, FORMAT, crc32(rest), len(head)) + rest
 
 
 def decode_frame(data: object) -> tuple[object, tuple[bytes, ...]]:
-    """The message and its blobs. Raises ShapeError."""
+    """Decode a frame into its message and blobs. Raises ShapeError."""
     if type(data) is not bytes:
         raise ShapeError(f"expected bytes, got {type(data).__name__}")
     if not _START.size <= len(data) <= LARGEST:
@@ -80,8 +80,8 @@ def decode_frame(data: object) -> tuple[object, tuple[bytes, ...]]:
         raise ShapeError(
             f"its format is {number}, expected {FORMAT}: install the same version of runner"
         )
-    # Against what breaks on the way, not against who sends it: what an answer may say is held by
-    # `recheck`.
+    # Protects against transmission errors, not against the sender: `recheck` checks the content of
+    # an answer.
     if crc32(memoryview(data)[_START.size :]) != crc:
         raise ShapeError("its checksum does not match")
     return _open_frame(data, length)
@@ -113,9 +113,9 @@ def _cut(data: bytes, at: int, lengths: list[int]) -> list[bytes]:
 N = TypeVar("N")
 
 OBJECT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-"""The name of a git object."""
+"""Name of a git object."""
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
-"""A name that is one part of a path, wherever it is used as one."""
+"""A name that is safe as a single path component."""
 
 
 # --- to the worker --------------------------------------------------------------------
@@ -126,16 +126,16 @@ class Ground:
     """The repository, as far as a worker has to know it; its history stays at home."""
 
     key: str
-    """Names the repository's folder in the worker's cache."""
+    """Name of the repository's folder in the worker's cache."""
     name: str
-    """The folder's own name, for paths that people read."""
+    """Name of the folder itself, for displayed paths."""
     object_format: str
     prefix: str
-    """The project's folder in its repository: empty, or `sub/`."""
+    """Project folder in its repository: empty, or `sub/`."""
     branch: str
-    """The ref that HEAD names; empty when detached."""
+    """Ref that HEAD names; empty when detached."""
     ignored: bytes
-    """The person's own ignore rules."""
+    """The user's own ignore rules."""
     who: tuple[str, str]
 
 
@@ -145,7 +145,7 @@ class Pack:
 
     data: bytes
     makes: str
-    """The tree that is whole with them."""
+    """Tree that is complete with these objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Part:
     """A piece of a pack that is too large for one message."""
 
     pack: str
-    """Names the pack among those that arrive."""
+    """ID of the pack among the incoming ones."""
     number: int
     count: int
     data: bytes
@@ -182,7 +182,7 @@ class Work:
 
     assignment: Assignment
     suspects: Suspects | None = None
-    """Tests of other tasks, run on what is carried in place of the attempt."""
+    """Other tasks' tests, to run on the carried changes instead of an attempt."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -194,24 +194,24 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a worker is asked: to build, to prove, or to keep a piece of a pack."""
+    """A request to a worker: build, prove, or store a piece of a pack."""
 
     ticket: str
-    """Names this one job: the answer bears it, and only one answer to it counts."""
+    """ID of this job: the answer carries it, and only one answer counts."""
     topic: str
-    """Where its output is streamed to."""
+    """Topic to which its output is streamed."""
     ground: Ground
     tree: str
-    """The base, by the name of its git tree."""
+    """Base, as the name of its git tree."""
     settings: Settings
     work: Work | None = None
     pack: Pack | None = None
     part: Part | None = None
     included: tuple[SentFile, ...] = ()
-    """Sent with `worktree_include_remote` alone."""
+    """Ignored files; sent only with `worktree_include_remote`."""
 
     def with_ticket(self, ticket: str) -> Job:
-        """The same under a name of its own."""
+        """Return a copy of the job with this ticket."""
         return replace(self, ticket=ticket)
 
 
@@ -252,7 +252,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class JobAnswer:
-    """What a worker says to one job; one of the first five is given, or the piece was kept."""
+    """A worker's answer to one job: one of the first five fields, or a stored piece."""
 
     ticket: str
     worker: str
@@ -262,31 +262,31 @@ class JobAnswer:
     trouble: Trouble | None = None
     kept: bool = False
     events: tuple[str, ...] = ()
-    """What the journal is to hear of the attempt: its lines (see `journal.codec`), in order."""
+    """Journal lines of the attempt (see `journal.codec`), in order."""
     logs: tuple[Log, ...] = ()
     lines: tuple[str, ...] = ()
-    """What it printed, as far as nobody at home may have heard it before."""
+    """Its last output lines, which the coordinator may not have received yet."""
     said: int = 0
-    """How many lines that were, with all before."""
+    """Number of all its output lines, including earlier ones."""
 
 
 # --- as bytes -------------------------------------------------------------------------
 
 
 def as_bytes(noun: Job | JobAnswer) -> bytes:
-    """A message to send."""
+    """Encode a message for sending."""
     blobs: list[bytes] = []
     body = codec().to_json(noun, blobs)
     return encode_frame(body, blobs)
 
 
 def read_job(data: object) -> Job:
-    """A job. Raises ShapeError."""
+    """Decode a job. Raises ShapeError."""
     return _read(Job, data)
 
 
 def read_answer(data: object) -> JobAnswer:
-    """An answer, its shape held to the last field. Raises ShapeError."""
+    """Decode an answer with all fields validated. Raises ShapeError."""
     return _read(JobAnswer, data)
 
 
@@ -300,12 +300,12 @@ def _read(kind: type[N], data: object) -> N:
 
 @cache
 def codec() -> Codec:
-    """What writes and reads messages: strictly, since the other side is not believed."""
+    """Return the strict codec for messages, since the other side is not trusted."""
     return Codec(Shape.WHOLE, _vocabulary)
 
 
 def _vocabulary() -> dict[str, object]:
-    """The nouns of messages, imported when the first one is read."""
+    """Return the message types by name, imported on first use."""
     rooms = (
         *(
             model,

@@ -1,4 +1,4 @@
-"""Objects of a repository on their way to workers, and what each of them keeps.
+"""Transfer a repository's objects to workers, and track which objects each worker has.
 
 What a worker keeps of a repository: objects by their names, in its own cache folder.
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 _MOST_TREES = 8
-"""How many trees a worker names when it lacks one: the newest are the nearest."""
+"""Trees that a worker names when it lacks one: the newest are the closest."""
 _REMEMBERED = 256
 _MANY_PACKS = 60
-# Without a ref every object is unreachable: one automatic gc would prune them all (git-gc(1)).
+# Without a ref every object is unreachable: an automatic gc would prune them all (git-gc(1)).
 _BARE = "[core]\n\trepositoryformatversion = {}\n\tbare = true\n[gc]\n\tauto = 0\n"
 _SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
@@ -63,51 +63,51 @@ class ObjectStore:
 
     @property
     def objects(self) -> Path:
-        """Where its objects are."""
+        """Path of the repository's objects."""
         return self._git_folder / "objects"
 
     def close(self) -> None:
-        """End the process that reads objects."""
+        """Stop the process that reads objects."""
         self._reader.close()
 
     # --- what is there ----------------------------------------------------------------
 
     def has(self, tree: str) -> bool:
-        """Whether a tree is here with all that lies below it."""
+        """Return whether the store has a tree with all of its objects."""
         return tree == EMPTY[self.format] or (self._whole / _check_name(tree)).is_file()
 
     def trees(self) -> tuple[str, ...]:
-        """The newest trees that are whole, the newest first."""
+        """Return the newest complete trees, newest first."""
         return tuple(self._load_remembered()[:_MOST_TREES])
 
     def blob(self, tree: str, path: str) -> bytes | None:
-        """The bytes of a file of a tree; None where there is none."""
+        """Return the bytes of a file in a tree, or None."""
         found = self._reader.read(f"{tree}:{path}") if "\n" not in path else None
         return found[1] if found and found[0] == "blob" else None
 
     # --- what comes -------------------------------------------------------------------
 
     def take(self, pack: Pack) -> None:
-        """Keep a pack and look whether the tree is whole with it. Raises GitError, OSError."""
-        # One at a time: many workers of one machine, which share this, are sent the same base.
+        """Store a pack and check that the tree is complete. Raises GitError, OSError."""
+        # One at a time: several workers on one machine share this and receive the same base.
         with effects.wait_lock(self.folder / "incoming.lock"):
             if not self.has(pack.makes):
                 self._take(pack)
 
     def _take(self, pack: Pack) -> None:
         effects.step("git", "index-pack")
-        # --strict looks at each object as fsck does (git-index-pack(1)): a tree with `.git` or `..`
-        # in it never gets in, whoever sent it.
+        # --strict checks each object like fsck (git-index-pack(1)): a tree with `.git` or `..`
+        # never gets in, whoever sent it.
         self._git.run("index-pack", "--stdin", "--strict", stdin=pack.data)
         self._vouch(pack.makes)
 
     def take_part(self, part: Part) -> bool:
-        """Keep a piece of a pack; whether it was the last one, with which all is there."""
+        """Store a piece of a pack; True if the pack is now complete."""
         if not PLAIN.fullmatch(part.pack) or not 0 <= part.number < part.count:
             raise ShapeError("the pack piece is not valid")
         effects.make_folder(self._incoming)
-        # One at a time: of two last pieces at once both would be found whole, and each would take
-        # them from under the other.
+        # One at a time: with two last parts in parallel, both would see a complete pack and take
+        # the parts from each other.
         with effects.wait_lock(self.folder / "incoming.lock"):
             return self._add_part(part)
 
@@ -126,8 +126,8 @@ class ObjectStore:
         return True
 
     def _vouch(self, tree: str) -> None:
-        """Remember a tree, once git has found everything below it."""
-        # It walks to the last blob and fails where one is missing: a pack may be whole and the tree
+        """Record a tree as complete after git has found all its objects."""
+        # It walks to the last blob and fails if one is missing: a pack may be complete and the tree
         # not.
         self._git.run("rev-list", "--objects", "--quiet", _check_name(tree))
         effects.step("write", self._whole / tree)
@@ -145,15 +145,15 @@ class ObjectStore:
         return [name for _, name in sorted(found, reverse=True) if OBJECT.fullmatch(name)]
 
     def _tidy(self) -> None:
-        """Many packs make every look-up slow: put them into one now and then."""
+        """Repack if there are many packs, which slow down every lookup."""
         packs = sum(1 for _ in (self.objects / "pack").glob("*.pack"))
         if packs > _MANY_PACKS:
             # With -k (git-repack(1), --keep-unreachable), since nothing here is reachable: without
-            # it the new pack would be empty and the old ones gone.
+            # it the new pack would be empty and the old ones deleted.
             self._git.ask("repack", "-a", "-d", "-k", "-q")  # nothing is lost where it fails
 
     def _lay_out(self) -> None:
-        """A bare repository, made without a process; what is there stays."""
+        """Create a bare repository without running git; existing files stay."""
         for folder in (self._whole, self.objects / "info", self.objects / "pack"):
             effects.make_folder(folder, mode=0o700)
         effects.make_folder(self._git_folder / "refs")
@@ -174,9 +174,9 @@ def _check_name(tree: str) -> str:
 
 
 PIECE = 8 << 20
-"""Bytes of a pack that go in one message."""
+"""Bytes of a pack in one message."""
 _NEAREST = 4
-"""Trees that a pack is made against: the newest are the nearest."""
+"""Trees against which a pack is made: the newest are the closest."""
 _WORKERS_REMEMBERED = 64
 
 
@@ -191,23 +191,23 @@ class ObjectTransfer:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def tree_of(self, base: str) -> str:
-        """The tree of a commit; the empty one before the first commit."""
+        """Return the tree of a commit, or the empty tree without a commit."""
         with self._lock:
             known = self._trees.get(base)
         if known is None:
-            # Outside of the lock, since git takes its time; two that ask get the same answer.
+            # Outside the lock, since git is slow; parallel callers get the same answer.
             known = self.repository.tree_of(base or None)
             with self._lock:
                 self._trees[base] = known
         return known
 
     def has(self, worker: str, tree: str) -> bool:
-        """Whether a worker is known to have a tree."""
+        """Return whether a worker is known to have a tree."""
         with self._lock:
             return tree in self._held.get(worker, ())
 
     def note(self, worker: str, trees: Iterable[str]) -> None:
-        """A worker has these trees whole, the last one newest; names that are none are dropped."""
+        """Record the complete trees of a worker, newest last; invalid names are ignored."""
         with self._lock:
             held = self._held.setdefault(worker, [])
             for tree in trees:
@@ -216,23 +216,23 @@ class ObjectTransfer:
             del held[:-_WORKERS_REMEMBERED]
 
     def forget(self, worker: str) -> None:
-        """It is gone, or it has less than was thought."""
+        """Forget the trees of a worker that is gone or has fewer than recorded."""
         with self._lock:
             self._held.pop(worker, None)
 
     def knows(self, worker: str) -> bool:
-        """Whether anything is known of what a worker has."""
+        """Return whether any tree of a worker is known."""
         with self._lock:
             return worker in self._held
 
     def how_far(self, worker: str, tree: str) -> int:
-        """How much a worker would be sent for a tree: 0 nothing, 1 what changed, 2 all of it."""
+        """Return the amount to send for a tree: 0 nothing, 1 the changes, 2 everything."""
         with self._lock:
             held = self._held.get(worker, ())
         return 0 if tree in held else 1 if held else 2
 
     def pack_for(self, worker: str, tree: str) -> bytes:
-        """What makes a tree whole on a worker. Raises RunnerError where objects are missing."""
+        """Return the pack that completes a tree on a worker. Raises RunnerError."""
         with self._lock:
             near = tuple(self._held.get(worker, ())[-_NEAREST:])
             found = self._packs.get((tree, *near))
@@ -245,7 +245,7 @@ class ObjectTransfer:
         return found
 
     def _pack(self, tree: str, near: tuple[str, ...]) -> bytes:
-        """As git packs what one tree has and others have not; all of it where it knows them not."""
+        """Pack the objects of a tree that the near trees lack; all of them if those are unknown."""
         words = ("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset")
         lines = "".join(f"{line}\n" for line in (tree, *(f"^{one}" for one in near)))
         answer = self.repository.git.ask(*words, stdin=lines.encode())
@@ -261,7 +261,7 @@ class ObjectTransfer:
 
 
 def in_parts(pack: Pack, name: str) -> tuple[Part, ...]:
-    """A pack in pieces that each fit into a message."""
+    """Split a pack into parts that each fit into a message."""
     pieces = [pack.data[at : at + PIECE] for at in range(0, len(pack.data), PIECE)]
     return tuple(
         Part(name, number, len(pieces), piece, pack.makes) for number, piece in enumerate(pieces)

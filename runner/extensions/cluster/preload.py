@@ -1,4 +1,4 @@
-"""What every job of a worker needs on its way, made ready by being imported.
+"""Import the modules that every job needs when a worker starts.
 
 A local cluster imports it once, in the process that its workers are forked from: imports, readers
 of messages, methods of nouns and patterns are work that the first job of each worker would do
@@ -68,11 +68,11 @@ _OF_NOUNS = (
     *(_proposal_bounds, _small_tree, _tree_files, _trees, _assignment, _permission_prompts),
     *(_spare_slots, _worker_setup, _lease, _message, _remote_slot),
 )
-"""Modules of which a check makes nouns."""
+"""Modules that define the value types of a check."""
 
 
 def _write_methods() -> None:
-    """Have the nouns' first methods written (lazy_dataclass), by calls that give them nothing."""
+    """Create the lazy methods of the value classes by failing calls without arguments."""
     for module in _OF_NOUNS:
         for kind in vars(module).values():
             is_noun = isinstance(kind, type) and hasattr(kind, "__dataclass_fields__")
@@ -107,7 +107,7 @@ def _rehearse() -> None:
 
 _write_methods()
 _rehearse()
-# What is there by now stays: else each fork looks through all of it for cycles, and gets pages of
-# its own of what it has only looked at (Python, gc.freeze).
+# Freeze loaded objects: else each fork scans them for cycles, which copies pages that it only read
+# (Python, gc.freeze).
 gc.collect()
 gc.freeze()

@@ -1,4 +1,4 @@
-"""What a worker sent, seen with the coordinator's own eyes before anything is made of it.
+"""Check a worker's answer again on the coordinator before anything uses it.
 
 The shape was held when it was read. Here its words are held against what was asked, its paths and
 contents go through path rules, scope and secret scan again, tree and digests are made anew from
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
     from runner.run.assignment import Assignment, WorkerContext
 
 CHECK = "cluster"
-"""The check under which the executor itself speaks."""
+"""Check name of the executor's own findings."""
 _FILE_TYPES = frozenset({0, 0o100644, 0o100755, 0o120000, 0o160000})
 _LOG = re.compile(rf"{LOGS}/[A-Za-z0-9_-]+/\d+/{PLAIN.pattern}")
-"""Where this side keeps what commands print: no other file is read as a log."""
+"""Path of the coordinator's command logs: no other file is read as a log."""
 _MOST_USED = 10**15
-"""Of tokens, dollars, calls, or seconds to wait."""
+"""Maximum number of tokens, dollars, calls, or seconds to wait."""
 _LONGEST_WORD, _LONGEST_DETAIL, _MOST_FINDINGS = 4_000, 64_000, 1_000
 _LANDING = frozenset({"build", "prove"})
-"""Kinds of attempts that are proven whole; a plan, or a phase of one, is not."""
+"""Kinds of attempts that are proven completely; a plan, or a phase of one, is not."""
 _ENDINGS = frozenset({Ending.PASSED, Ending.FAILED, Ending.BLOCKED})
 
 
 def require_asked_for(
     outcome: Outcome, assignment: Assignment, base: str, prefix: Prefix, *, ended: bool = False
 ) -> None:
-    """Hold an outcome against what was asked. Raises ShapeError.
+    """Check an outcome against its assignment. Raises ShapeError.
 
     `ended`: whether the coordinator interrupted it, so that the outcome may be INTERRUPTED.
     """
@@ -75,7 +75,7 @@ def require_asked_for(
 
 
 def _is_inside(path: str) -> bool:
-    """Whether git could name it in a tree; what a task may write is another question."""
+    """Return whether a path is valid in a git tree."""
     parts = path.split("/")
     return "\0" not in path and "\n" not in path and not {"", ".", ".."} & set(parts)
 
@@ -83,7 +83,7 @@ def _is_inside(path: str) -> bool:
 def check_again(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, tree: str
 ) -> Outcome:
-    """The outcome as the coordinator itself finds it; the scratch tree then holds the proposal.
+    """Check a worker's outcome again on the coordinator; the scratch tree gets its changes.
 
     `outcome.base` is the commit by now, and `tree` that commit's.
     """
@@ -122,7 +122,7 @@ def check_again(
 
 
 def review_again(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
-    """The outcome with the word of the person's reviewing command, which runs at home."""
+    """Return the outcome with the result of the local review command, if one is due."""
     asked = assignment.review is ReviewMode.AUTO and outcome.changes
     if not asked or outcome.ending is not Ending.PASSED:
         return outcome
@@ -145,7 +145,7 @@ def _with_findings(outcome: Outcome, findings: tuple[Finding, ...]) -> Outcome:
 
 
 def _remake_change(change: Change, site: WorkerContext, base: str) -> Change:
-    """What the change is by its bytes and by the base, whatever the worker calls it."""
+    """Rebuild the change from its bytes and the base, ignoring the worker's own description."""
     before = site.before(base, change.path)
     known = None if before is None else digest_of(before)
     if change.content is None:
@@ -156,7 +156,7 @@ def _remake_change(change: Change, site: WorkerContext, base: str) -> Change:
 
 
 def _find_unproven(assignment: Assignment, outcome: Outcome, settings: Settings) -> list[str]:
-    """Checks of the task of which no proof came, and test contracts that did not pass.
+    """Return the checks without a proof and the test contracts that did not pass.
 
     Where the task's own tests stand from before, none of them runs; once one did, all have to. So
     it is with its contracts.
@@ -175,7 +175,7 @@ def _find_unproven(assignment: Assignment, outcome: Outcome, settings: Settings)
 
 
 def _lay_out(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
-    """Put the bytes into this side's scratch tree, and ask it what they are."""
+    """Apply the changes in the local scratch tree and compare the resulting tree."""
     site.reset(assignment.base)
     try:
         site.scratch.apply(outcome.changes)
@@ -197,7 +197,7 @@ def _refuse(outcome: Outcome, message: str) -> Outcome:
 
 
 def _redact_outcome(outcome: Outcome, known: Collection[str]) -> Outcome:
-    """Whatever is shown or kept of it, without secrets."""
+    """Redact the secrets in all parts of an outcome that are shown or saved."""
     return replace(
         outcome,
         summary=redact(outcome.summary, known),
@@ -209,7 +209,7 @@ def _redact_outcome(outcome: Outcome, known: Collection[str]) -> Outcome:
 
 
 def redact_findings(findings: tuple[Finding, ...], known: Collection[str]) -> tuple[Finding, ...]:
-    """Findings without secrets."""
+    """Return the findings with secrets redacted and texts shortened."""
     return tuple(
         replace(
             one,
@@ -222,7 +222,7 @@ def redact_findings(findings: tuple[Finding, ...], known: Collection[str]) -> tu
 
 
 def redact_proofs(proofs: tuple[Proof, ...], known: Collection[str]) -> tuple[Proof, ...]:
-    """Proofs without secrets."""
+    """Redact the secrets in proofs."""
     return tuple(
         replace(
             one,

@@ -1,4 +1,4 @@
-"""One job for one attempt, taken to workers until one of them has answered it."""
+"""One remote job for one attempt: send it to workers until one answers."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ _HEARD = frozenset(
     {"gate.started", "gate.completed", "stage.completed", "tool.called", "tool.returned"}
     | {"permission.asked"}
 )
-"""Events that an attempt may tell of itself; no other one is a worker's to tell."""
+"""Events that an attempt may report about itself; a worker may send no others."""
 _MOST = 10_000
 _LONGEST_LOG = 2 << 20
 _LONGEST_NAME = 200
 _LONGEST_SUBJECT = 1_000
-"""Room for what `permissions.asked_about` makes of any subject."""
+"""Maximum length of a result of `permissions.asked_about`."""
 
 
 def tell_events(
     answer: JobAnswer, assignment: Assignment, site: WorkerContext, known: tuple[str, ...]
 ) -> None:
-    """Keep what commands printed, then let the journal hear the events of an attempt.
+    """Save the output of commands, then report the events of an attempt to the journal.
 
     In this order: who hears that a check begins shows what was printed before it.
     """
@@ -67,7 +67,7 @@ def tell_events(
 
 
 def _event(line: str, known: tuple[str, ...]) -> Happening | None:
-    """The event of a line; None where it is none, or none that a worker may tell."""
+    """Parse an event line of a worker and redact it; None if it is not a permitted event."""
     try:
         record = decode(line.encode("utf-8", "surrogatepass"), wanted=_HEARD)
     except (BadRecordError, UnfitRecordError, NewerRecordError, UnicodeError):
@@ -112,9 +112,9 @@ def _keep_logs(
 
 
 TRIES = 3
-"""Workers that one job may lose."""
+"""Maximum number of workers lost with one job."""
 _LOOK = 0.1
-"""Seconds between two looks whether a job is still wanted, and its worker still there."""
+"""Seconds between two checks whether a job is still wanted and its worker alive."""
 _LAST_WORD = 12.0
 """Seconds for the answer of a task that a person ended: longer than its last look at what it has
 written, and less than `cancel` waits."""
@@ -138,15 +138,15 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """What all errands of a run share."""
+    """The shared context of all remote jobs in a run."""
 
     cluster: Cluster
     supply: ObjectTransfer
     tickets: PendingResults
     ground: Ground
-    """The description of the repository for workers."""
+    """Description of the repository for workers."""
     say: Callable[[str], None]
-    """Tells a person what is worth a line that stays."""
+    """Prints a permanent line for the person."""
 
 
 @dataclass(slots=True)
@@ -161,7 +161,7 @@ class RemoteJob:
     _tried: list[Lost] = field(default_factory=list)
 
     def run(self) -> JobAnswer | tuple[Lost, ...]:
-        """The answer, or what became of each try.
+        """Run the job until a worker answers, or return the lost attempts. Raises Cancelled.
 
         Raises Cancelled, and RunnerError where the cluster itself is gone.
         """
@@ -182,11 +182,11 @@ class RemoteJob:
 
     @property
     def lost(self) -> tuple[Lost, ...]:
-        """What became of the tries before the last one."""
+        """Failed tries before the last one."""
         return tuple(self._tried)
 
     def _may_help(self) -> bool:
-        """A worker that says itself why it cannot is asked once; one that was lost may be back."""
+        """Return whether another attempt may help: the last loss has no hint, or others exist."""
         if not self._tried or not self._tried[-1].hint:
             return True
         return self.dispatch.cluster.others_than({lost.worker for lost in self._tried})
@@ -224,7 +224,7 @@ class RemoteJob:
                 supply.note(worker, (self.tree,))
                 return answer
             supply.forget(worker)
-            # The worker names the newest first, and here the last one is the newest.
+            # The worker lists the newest first; here the newest is last.
             supply.note(worker, reversed(answer.lacks.has))
             pack = self._pack_for(worker)
         return Lost(worker, "lost the base that it received", "check its disk")
@@ -243,7 +243,7 @@ class RemoteJob:
     def _job(
         self, *, work: Work | None = None, pack: Pack | None = None, part: Part | None = None
     ) -> Job:
-        """The job without its ticket."""
+        """Create the job without its ticket."""
         settings = self.site.settings
         sealed = is_sealed(self.dispatch.cluster.scheduler, settings)
         return Job(
@@ -259,7 +259,7 @@ class RemoteJob:
         )
 
     def _submit(self, job: Job, worker: str) -> JobAnswer | Lost:
-        """Hand the job over, and wait for its answer or for a reason to give it up."""
+        """Send the job and wait for its result or for a reason to give up."""
         task = self.assignment.task.id
         ticket = self.dispatch.tickets.open(
             task,
@@ -276,7 +276,7 @@ class RemoteJob:
                 return lost
             return self._read(running, ticket, worker)
         except (Cancelled, RunnerError):
-            # Before it is closed: a late answer to what was ended on purpose is no news to anybody.
+            # Before it is closed: a late answer to a job ended on purpose is not reported.
             self.dispatch.tickets.forget(ticket)
             raise
         finally:
@@ -300,7 +300,7 @@ class RemoteJob:
             cluster.require_there()
             if not cluster.is_alive(worker):
                 return Lost(worker, _GONE)
-            # By what was heard here and by our own clock: those of two machines are never compared.
+            # Uses this side's messages and clock: clocks of two machines are never compared.
             if ticket.began and effects.monotonic() - ticket.heard > longest:
                 return Lost(worker, "has been silent for too long; the job moves to another worker")
             if not ticket.began and effects.monotonic() - opened > cluster.patience.silence:
@@ -313,7 +313,7 @@ class RemoteJob:
         return self.work.suspects is None and not self.site.workers.cancelled.is_set()
 
     def _longest_silence(self) -> float:
-        """Seconds that a worker may say nothing: as long as one command may take, and some more."""
+        """Return the seconds that a worker may be silent: its longest timeout and a margin."""
         settings, task = self.site.settings, self.assignment.task
         gates = (*settings.gates, *(gate for _, many in settings.gates_by_type for gate in many))
         seconds = (settings.seconds_for(gate) for gate in (*gates, *task.gates))
@@ -321,7 +321,7 @@ class RemoteJob:
         return max(limits) + self.dispatch.cluster.patience.silence
 
     def _read(self, running: RunningJob, ticket: PendingResult, worker: str) -> JobAnswer | Lost:
-        """The answer, if it is one to this job and of the right shape."""
+        """Return the validated answer to this job, or why the job is lost."""
         if running.is_lost:
             return Lost(worker, _GONE)
         data = running.data()

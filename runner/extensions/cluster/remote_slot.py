@@ -1,4 +1,4 @@
-"""A worker's slot for one job: a scratch tree with objects from the wire, and a pool of one.
+"""A worker's slot for one job: a scratch tree with transferred objects, and a pool of one.
 
 The attempt runs as it does at home, but no person can be asked. The coordinator asks afterwards
 for a person's review, and which tests of other tasks a change may break.
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_LOG = 1 << 20
-"""Bytes of one command's output that travel home: its end."""
+"""Bytes of the end of one command's output that are sent back."""
 _MOST_LOGS = 200
 
 
@@ -73,7 +73,7 @@ class RemoteSlot:
 
     @classmethod
     def open(cls, ground: Ground, cache: Path) -> RemoteSlot:
-        """A slot of this repository that no other worker holds. Raises RunnerError, OSError."""
+        """Open a free slot of this repository on the worker. Raises RunnerError, OSError."""
         store = ObjectStore(cache, ground)
         slot = Pool(store.folder).take()
         end_former_owner(slot.folder / "owner")
@@ -89,7 +89,7 @@ class RemoteSlot:
         return cls(ground, store, slot, Scratch.open(slot.folder, lender))
 
     def close(self) -> None:
-        """Give everything back."""
+        """Close scratch tree and store, and release the slot."""
         self.scratch.close()
         self.store.close()
         self.slot.release()
@@ -97,7 +97,7 @@ class RemoteSlot:
     def site(
         self, tree: str, settings: Settings, workers: WorkerPool, show: Callable[[str, str], None]
     ) -> WorkerContext:
-        """What one job works with. Raises RunnerError where no sandbox can be had."""
+        """Return the context of one job. Raises RunnerError without a usable sandbox."""
         self.scratch.bounds = ProposalBounds.of(settings)
         self.scratch.stopped = LastLook(workers, self.slot.number)
         box = self.slot.folder / "box"
@@ -127,7 +127,7 @@ class RemoteSlot:
         )
 
     def include(self, sent: tuple[SentFile, ...]) -> None:
-        """Let the trees of the next job have these ignored files, and no others."""
+        """Set the ignored files of the next job's trees, replacing all previous ones."""
         contents = [(one.path, one.mode, one.content) for one in sent]
         files = IncludedFiles.of_contents(contents, self.slot.folder) if contents else None
         if files is not None:
@@ -135,7 +135,7 @@ class RemoteSlot:
         self.scratch.include(files)
 
     def _variables(self, pass_env: tuple[str, ...]) -> dict[str, str]:
-        """This process's own variables, as far as commands get them; they do not change."""
+        """Return the environment for commands in this process; cached, since it is constant."""
         if pass_env not in self._known:
             mine = {"TMPDIR": str(self.slot.folder / "box" / "tmp")}
             own = command_environment(os.environ, pass_env=pass_env, extra=mine)
@@ -143,20 +143,20 @@ class RemoteSlot:
         return self._known[pass_env]
 
     def clear_logs(self) -> None:
-        """Forget what earlier jobs printed."""
+        """Remove the output of earlier jobs."""
         folder = self.slot.folder / "logs"
         effects.step("rmtree", folder)
         if folder.is_dir():
             effects.remove_tree(folder)
 
     def logs(self, assignment: Assignment) -> tuple[Log, ...]:
-        """What the commands of an attempt printed."""
+        """Return the output of the commands of an attempt."""
         folder = self.slot.folder / "logs" / assignment.task.id / attempt_folder(assignment.attempt)
         files = sorted(folder.glob("*.log"))[:_MOST_LOGS] if folder.is_dir() else []
         return tuple(Log(file.name, _end_of(file)) for file in files if PLAIN.fullmatch(file.name))
 
     def _visible_path(self) -> Path:
-        """Where commands see the tree: one path for every slot, as a repository has."""
+        """Return the path at which commands see the tree, the same for every slot."""
         name = self.ground.name if PLAIN.fullmatch(self.ground.name) else "repository"
         shown = self.store.folder / "shown" / name
         effects.make_folder(shown)
@@ -189,11 +189,11 @@ class RemoteSlots:
 
     @contextmanager
     def lend(self, ground: Ground) -> Iterator[RemoteSlot]:
-        """A slot for one job; one that is out of order is not used again."""
+        """Lend a slot for one job; after an exception it is closed and not used again."""
         station = self._take(ground)
         try:
             yield station
-        # Also for what ends the thread: a slot that is half reset would spoil the next job.
+        # Also for exceptions that end the thread: a half-reset slot would spoil the next job.
         except BaseException:
             station.close()
             raise
@@ -201,7 +201,7 @@ class RemoteSlots:
             self._free.append(station)
 
     def close(self) -> None:
-        """Give back what is not lent."""
+        """Close the slots that are not in use."""
         with self._lock:
             free, self._free = self._free, []
         for station in free:
@@ -213,8 +213,8 @@ class RemoteSlots:
             if fitting is not None:
                 self._free.remove(fitting)
                 return fitting
-            # The same repository with another branch or other ignore rules: by the old ones such a
-            # slot would take other files for proposed.
+            # The same repository with another branch or ignore rules: with outdated ones such a
+            # slot would propose the wrong files.
             stale = [one for one in self._free if one.ground.key == ground.key]
             self._free = [one for one in self._free if one not in stale]
         for one in stale:
@@ -237,13 +237,13 @@ class RemoteWorker(WorkerPool):
         self._lines: list[str] = []
 
     def report(self, task: str, number: int, event: Happening) -> None:
-        """Keep it for the answer; a command of the proof that starts is shown, too."""
+        """Queue an event for the result; the command of a starting gate is shown, too."""
         self._lines.append(_as_line(task, number, event))
         if isinstance(event, GateStarted):
             self._show(f"{event.gate}: {event.command}")
 
     def lines(self) -> tuple[str, ...]:
-        """All that was reported, as the journal would have it."""
+        """Return all reported lines in the journal's format."""
         return tuple(self._lines)
 
 
@@ -258,7 +258,7 @@ def _as_line(task: str, number: int, event: Happening) -> str:
 
 
 def with_implementer(assignment: Assignment, settings: Settings) -> Assignment:
-    """The assignment with its implementer from this process's registry. Raises RunnerError."""
+    """Return the assignment with its implementer from this process. Raises RunnerError."""
     if assignment.implementer is None:
         return assignment
     chosen = choose(assignment.task, settings)
@@ -270,7 +270,7 @@ def with_implementer(assignment: Assignment, settings: Settings) -> Assignment:
 
 
 def others(assignment: Assignment, site: WorkerContext, suspects: Suspects) -> Others:
-    """Tests of other tasks on what is carried, in a tree made from nothing but that."""
+    """Run tests of other tasks on the carried changes in a clean tree."""
     site.lay_out(assignment.base, assignment.carried)
     context = make_gate_context(assignment, site, proposal_of(assignment))
 

@@ -1,1 +1,1 @@
-"""A language model as implementer: one loop of tools serves the first attempt and every repair."""
+"""A language model as implementer: one tool loop for the first attempt and every repair."""

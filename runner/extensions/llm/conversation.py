@@ -1,4 +1,4 @@
-"""The conversation with a model: its tools, its limits, what is heard while it speaks.
+"""The conversation with a model: tools, limits and streamed output.
 
 Imported only where a model is asked: its libraries take a second to start.
 
@@ -59,14 +59,14 @@ else:
     plan_answer = lazy_module("runner.implementers.plan_answer")
 
 Client: TypeAlias = "Callable[[httpx2.AsyncClient], Model]"
-"""Makes what asks the model, over a client of HTTP that the conversation closes."""
+"""Makes the model's client on top of an HTTP client that the conversation closes."""
 _RETRIES = 3
-"""Times in a row that a model may call a tool with arguments nobody can read."""
+"""Consecutive tool calls of a model with invalid arguments."""
 _MOST_REQUESTS = 250
 _CONNECT = 10.0
 _LOOK = 0.1
 _SHORTEST = 0.001
-"""Seconds of a session for which no time is left: none at all would mean no limit."""
+"""Seconds for a session without time left: 0 would mean no limit."""
 _LONGEST_LINE = 200
 warnings.filterwarnings("ignore", module=r"pydantic_ai(\..*)?")  # they would stand in the live view
 _LONGEST = 600
@@ -81,7 +81,7 @@ _TRANSIENT = (
 _DETERMINISTIC = (ai.ModelRequestRejectedError, ai.ModelQuotaExceededError, ai.UserError)
 _UNITS = {"total_tokens": "tokens", "cost": "dollars", "request": "requests"}
 
-# Of all 4xx these two may be asked again as they are (RFC 9110, 15.5.9; RFC 6585, 4).
+# Of all 4xx only these two may be retried unchanged (RFC 9110, 15.5.9; RFC 6585, 4).
 _TIMED_OUT, _TOO_MANY, _SERVER = 408, 429, 500
 _REFUSED = 400
 
@@ -94,17 +94,17 @@ class Conversation:
     mode: Mode
     client: Client
     used: RunUsage = field(default_factory=RunUsage)
-    """What it cost so far, also where it ended in an error."""
+    """Usage so far, also after an error."""
     cut_short: bool = False
-    """Whether its last words end where its provider's limit of an answer is."""
+    """Whether the last message was cut at the provider's output limit."""
 
     def hold(self, brief: str) -> str | PlanAnswer:
-        """Its last words, or its plan. Raises what `classify_error` knows."""
+        """Run the conversation; return the last message or the plan. Raises its model errors."""
         return asyncio.run(self._hold(brief))
 
     @property
     def usage(self) -> Usage:
-        """What it used; dollars only where the model's price is known."""
+        """Usage of the session; dollars only if the model's price is known."""
         return Usage(
             self.used.input_tokens,
             self.used.output_tokens,
@@ -132,7 +132,7 @@ class Conversation:
                 await asyncio.wait({run})
 
     async def _wait_turn(self, _request: httpx2.Request) -> None:
-        """Keep to the pace of the whole run; who wants the session ended ends this, too."""
+        """Wait as the run's pace of calls requires; cancelling the session ends the wait."""
         context = self.session.context
         if pacer := find_pacer(context.settings.model.calls):
             for seconds in pacer.pauses(context.attempt.tell):
@@ -155,7 +155,7 @@ class Conversation:
         return agent
 
     def _tool(self, tool: OurTool) -> Tool[None]:
-        """One tool as the model is shown it; every call goes through the session."""
+        """Return a tool definition for the model; its calls go through the session."""
 
         async def call_tool(context: RunContext[None], /, **given: object) -> str:
             return self.session.call(tool.name, context.tool_call_id or "", given)
@@ -177,17 +177,16 @@ class Conversation:
         return result.output
 
     def _settings(self) -> Callable[[RunContext[None]], ModelSettings]:
-        """No retries of the client's own, and one id for each request, whoever repeats it."""
+        """Return settings without client retries and with one idempotency key per request."""
         session = effects.new_id()
 
         def of(context: RunContext[None]) -> ModelSettings:
             key = f"{session}-{context.run_step}"
             effects.step("ask", key)
-            # A service that knows the header (IETF draft httpapi-idempotency-key-header) answers
-            # a repeated request with its first answer, and charges it once; others
-            # ignore it.
+            # A service that supports the header (IETF draft httpapi-idempotency-key-header) answers
+            # a repeated request with its first answer and charges it once; others ignore it.
             headers = {"Idempotency-Key": key}
-            # A client that repeats by itself would spend what no limit has counted.
+            # A client that retries itself would spend tokens that no limit counts.
             return ModelSettings(max_retries=0, extra_headers=headers, cache=True)
 
         return of
@@ -201,7 +200,7 @@ class Conversation:
         )
 
     def _seconds(self) -> float | None:
-        """How long the whole session may take."""
+        """Return the timeout of the session in seconds, or None."""
         attempt = self.session.context.attempt
         left = None if attempt.left.minutes is None else max(attempt.left.minutes * 60, _SHORTEST)
         return min((one for one in (left, attempt.limits.hard or None) if one), default=None)
@@ -235,7 +234,7 @@ class Conversation:
 
 
 def _text_of_event(event: AgentStreamEvent) -> str:
-    """The text that an event brings, where it is one of the model's own words."""
+    """Return the model's text in an event, or an empty string."""
     if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
         return event.part.content
     if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
@@ -244,7 +243,7 @@ def _text_of_event(event: AgentStreamEvent) -> str:
 
 
 def _with_a_plan(answer: str | PlanAnswer) -> str | PlanAnswer:
-    """A plan, also one that is written as text. Raises ModelRetry where there is none in it."""
+    """Return the answer if it contains a plan. Raises ModelRetry otherwise."""
     if isinstance(answer, str) and plan_answer.plan_in(answer) is None:
         raise ModelRetry(f"Answer with the plan: {plan_answer.why_no_plan(answer)}.")
     return answer
@@ -315,10 +314,10 @@ INSTRUCTIONS = {
 _BUDGET = "budget"
 _MEGABYTE = 1 << 20
 WIRE = 64 * _MEGABYTE
-"""Bytes of one response: 128,000 tokens, each in an event of its own, take about 40 MB."""
+"""Bytes of one response: 128,000 tokens, each in its own event, take about 40 MB."""
 ANSWER = 8 * _MEGABYTE
 ARGUMENT = 4 * _MEGABYTE
-"""Characters of one call's arguments: a file that a model wrote whole is smaller."""
+"""Characters of one call's arguments: a complete file written by a model is smaller."""
 
 
 @dataclass(slots=True)
@@ -330,7 +329,7 @@ class AnswerBounds:
     _part: int = 0
 
     def count(self, event: AgentStreamEvent) -> None:
-        """Take account of one more piece of the answer."""
+        """Count one more event of the response."""
         if isinstance(event, PartStartEvent):
             self._part = 0
             size = _size(event.part)
@@ -347,7 +346,7 @@ class AnswerBounds:
 
 
 def _size(part: object) -> int:
-    """Characters of a part or of what is added to one, in whichever of the fields it stands."""
+    """Return the number of characters in a part or delta, in any of its fields."""
     names = ("content", "args", "content_delta", "args_delta", "tool_name_delta")
     return sum(_length(getattr(part, name, None)) for name in names)
 
@@ -367,7 +366,7 @@ def _too_much(what: str, most: int) -> Finding:
 
 
 async def limit_response(response: httpx2.Response, end: Callable[[Finding], None]) -> None:
-    """Have the body of a response counted while it is read."""
+    """Count the body of a response while it is read."""
     if isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _Counted(response.stream, end)
 
@@ -388,22 +387,22 @@ class _Counted(httpx2.AsyncByteStream):
             yield chunk
 
     async def aclose(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         await self._inner.aclose()
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """How a session failed."""
+    """The failure of a session."""
 
     finding: Finding
     failure: Failure | None = None
     retry_after: float = 0.0
-    """Seconds that the provider asked to wait; 0 where it asked nothing."""
+    """Seconds that the provider asked to wait; 0 if it did not."""
 
 
 def classify_error(error: Exception) -> Failed | None:
-    """What an exception means for the attempt; None for one that is a bug."""
+    """Classify an exception of an attempt; None for a bug."""
     if isinstance(error, SessionEnded):
         return Failed(error.finding)
     if isinstance(error, ai.UsageLimitExceeded):
@@ -449,7 +448,7 @@ def _finding(message: str, error: Exception) -> Finding:
 
 
 def _limit(error: Exception) -> str:
-    """Which limit was reached, from the library's own sentence."""
+    """Return the limit that was reached, parsed from the library's message."""
     found = re.search(r"`?(total_tokens|cost|request)_limit`? of (\S+)", str(error))
     return f"{found[2]} {_UNITS[found[1]]}" if found else _words(error)
 
@@ -476,7 +475,7 @@ class WholeAnswers(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[object] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
-        """Raises ModelConnectionError for an answer that has no end."""
+        """Stream a response. Raises ModelConnectionError for one that was cut off."""
         asked = super().request_stream(
             messages, model_settings, model_request_parameters, run_context
         )

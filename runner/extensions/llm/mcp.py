@@ -1,4 +1,4 @@
-"""Tools of servers that speak the Model Context Protocol on their pipes, as a model's tools.
+"""Offer the tools of MCP servers (Model Context Protocol over stdio) to a model.
 
 A small client of the protocol's `stdio` transport (revision 2025-06-18: JSON-RPC 2.0, a message
 a line): it greets, lists tools, calls them, and answers pings. The server runs in the sandbox
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 PROTOCOL = "2025-06-18"
 _STARTING = 60.0
-"""Seconds until a server has begun to answer: some are fetched first."""
+"""Timeout of a server's first answer: some servers are downloaded first."""
 _MOST_TOOLS = 100
 _MOST_PAGES = 20
 _LONGEST_PURPOSE = 1_000
 _LONGEST_NAME = 64
-"""Characters of a tool's name that every provider takes."""
+"""Maximum length of a tool's name that every provider accepts."""
 _MOST_WORDS, _LAST_LINES, _LONGEST_WORDS = 65_536, 3, 600
-"""Bytes that are kept of what a server logs; lines and characters that an error tells of it."""
+"""Bytes kept of a server's log; lines and characters of it in an error."""
 _NO_SUCH_METHOD = -32601
 
 
@@ -62,19 +62,19 @@ class McpTool:
     purpose: str
     schema: dict[str, object]
     once: bool = True
-    """Its effects are unknown: a repeated call is not sent again."""
+    """Whether its effects are unknown: a repeated call is not sent again."""
 
     @property
     def name(self) -> str:
-        """As the model calls it, and permission rules name it."""
+        """Name for the model and in permission rules."""
         return f"mcp__{self.server}__{self.own_name}"
 
     def subject(self, given: Given) -> str:
-        """Its arguments, as JSON."""
+        """Return the arguments as JSON."""
         return json.dumps(dict(given), sort_keys=True, ensure_ascii=False)
 
     def call(self, given: Given) -> str:
-        """What the server answers; a failure of the tool is an answer, too."""
+        """Call the tool and return the response; a failure of the tool is returned as text."""
         try:
             return self.client.call(self.own_name, given)
         except McpError as error:
@@ -93,7 +93,7 @@ class McpClient:
         effects.make_folder(folder)
         self._words = folder / "words"
         command = Command(
-            # What it logs is no message: it goes nowhere, rather than between two of them.
+            # Its log is no message: keep it out of the message stream.
             line=("/bin/sh", "-c", _server_with_log(server.command, self._words)),
             place=attempt.place,
             environment={**attempt.environment, **_own(server)},
@@ -112,14 +112,14 @@ class McpClient:
             raise
 
     def close(self) -> None:
-        """End it."""
+        """Stop the server and remove its output."""
         self._dialogue.close()
         effects.step("rmtree", self._words.parent)
         with suppress(OSError):
             effects.remove_tree(self._words.parent)
 
     def tools(self) -> tuple[McpTool, ...]:
-        """What it offers, page by page."""
+        """Return the server's tools, reading page by page."""
         found: list[McpTool] = []
         asked: dict[str, object] = {}
         for _ in range(_MOST_PAGES):
@@ -148,11 +148,11 @@ class McpClient:
         self._ask(
             "initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": who}
         )
-        # Before this a server should ask for nothing but pings (MCP, "Lifecycle").
+        # Before this a server should send only pings (MCP, "Lifecycle").
         self._send({"method": "notifications/initialized"})
 
     def _ask(self, method: str, params: Mapping[str, object]) -> dict[str, object]:
-        """One request and its result. Raises McpError."""
+        """Send a request and return its result. Raises McpError."""
         self._number += 1
         number = self._number
         self._send({"id": number, "method": method, "params": params})
@@ -187,7 +187,7 @@ class McpClient:
             raise self._error(str(over)) from over
 
     def _next(self, seconds: float) -> dict[str, object]:
-        """The next message; what is none is passed over."""
+        """Return the next JSON message and skip other lines. Raises an error at the end."""
         until = effects.monotonic() + seconds
         while True:
             try:
@@ -226,7 +226,7 @@ class McpClient:
         return McpError(f"the MCP server {self._server.name} {safe}", hint=hint)
 
     def _last_words(self) -> str:
-        """What the server wrote to standard error last: its own account of what is wrong."""
+        """Return the end of the server's standard error."""
         text = (read_regular(self._words) or b"").decode("utf-8", "replace")
         safe = redact(text, self._context.known_secrets)  # a key has more lines than are shown
         lines = [line.strip() for line in safe.splitlines() if line.strip()]
@@ -237,7 +237,7 @@ class McpClient:
 def tools_of_servers(
     context: ToolContext,
 ) -> Iterator[tuple[tuple[McpTool, ...], tuple[Finding, ...]]]:
-    """The tools of all servers of the settings, while entered; a warning for one that fails."""
+    """Start the configured servers, and yield their tools and a warning for each one that fails."""
     found: list[McpTool] = []
     warnings: list[Finding] = []
     with ExitStack() as running:
@@ -253,32 +253,32 @@ def tools_of_servers(
 
 
 def _server_with_log(command: str, words: Path) -> str:
-    """The server with its standard error kept apart, bounded: what it logs is no message."""
+    """Return a command line that keeps the server's standard error in a bounded file."""
     file = shlex.quote(str(words))
-    # `cat` reads on behind the bound: a server that logs much would else be ended by SIGPIPE.
+    # `cat` reads beyond the limit: otherwise SIGPIPE would end a server that logs a lot.
     keep = f"head -c {_MOST_WORDS} > {file}; cat > /dev/null"
     return f"exec 3>&1; {{ {command}\n}} 2>&1 >&3 3>&- | {{ exec 3>&-; {keep}; }}"
 
 
 def _error_message(error: Mapping[str, object]) -> str:
-    """The message of an error of JSON-RPC, and what it adds as text."""
+    """Return the message of a JSON-RPC error with its data if that is text."""
     data = error.get("data")
     return ": ".join([str(error.get("message")), *([data] if isinstance(data, str) else [])])
 
 
 def find_secrets(settings: Settings) -> Iterator[str]:
-    """Values of the variables of servers that are keys by their names: no answer may show them."""
+    """Yield the secret values in the environment variables of MCP servers, for redaction."""
     for server in settings.mcp:
         yield from (value for name, value in _own(server).items() if is_secret(name, value))
 
 
 def _own(server: McpServer) -> dict[str, str]:
-    """The person's variables that a server is to get."""
+    """Return the environment variables of a server."""
     return {name: os.environ[name] for name in server.env if name in os.environ}
 
 
 def _format_part(part: object) -> str:
-    """One part of an answer: its text, or what it is instead of one."""
+    """Return one part of an answer as text, or a note on its type."""
     if not isinstance(part, dict):
         return ""
     if part.get("type") == "text":

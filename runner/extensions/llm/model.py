@@ -1,4 +1,4 @@
-"""The `model` implementer: a language model works in the scratch tree by tools of ours."""
+"""The `model` implementer: a language model edits the scratch tree with the runner's tools."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ else:
 
 NAME = "model"
 _ANSWERS = (Mode.DRAFT, Mode.REVIEW, Mode.AUTHOR)
-"""Modes in which the whole last message is the answer."""
+"""Modes in which the complete last message is the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ class ModelLoop:
     plan: NamedModel
     settings: Settings
     client: Client | None = None
-    """What asks the model; None for its provider's own."""
+    """Makes the model's client; None for its provider's own."""
     name: str = NAME
     is_agent: bool = True
     repeatable: bool = False
 
     @classmethod
     def for_task(cls, task: Task, settings: Settings) -> ModelLoop | Finding:  # noqa: ARG003  fits any task
-        """With the models of the settings, if all is there that is needed to ask them."""
+        """Create the loop with the configured models; a finding if a requirement is missing."""
         if not settings.model.execute:
             hint = 'set [model] execute = "anthropic:…" (or openai:…, google:…) in the settings'
             return Finding(CHECK, "no model is set to implement tasks", hint=hint)
@@ -80,7 +80,7 @@ class ModelLoop:
         return conversation.PLAN if mode is Mode.PLAN else conversation.EXECUTE
 
     def implement(self, brief: Brief, attempt: ImplementerContext) -> WorkResult:
-        """Let the model work until it has finished, or must not go on."""
+        """Let the model work until it finishes or reaches a limit."""
         named = self.execute if attempt.mode.writes else self.plan
         key = key_of(named, self.settings)
         served = mcp.find_secrets(self.settings) if self.settings.mcp else ()
@@ -104,7 +104,7 @@ class ModelLoop:
         return replace(result, findings=(*result.findings, *more))
 
     def answer(self, brief: Brief, attempt: ImplementerContext) -> ImplementerAnswer:
-        """The last words of a model: a draft, a review, or of the tests that it wrote."""
+        """Return a model's final answer: a draft, a review, or a report on written tests."""
         if attempt.mode is Mode.AUTHOR:
             result = self.implement(brief, attempt)
             return ImplementerAnswer(result.summary, result)
@@ -168,7 +168,7 @@ def _read_answer(
 
 
 def _read_plan(text: str, talk: Conversation, context: ToolContext) -> WorkResult:
-    """A plan that is written as text, read as an agent's is."""
+    """Parse a plan from the model's text into a work result."""
     plan = plan_in(text)
     findings: tuple[Finding, ...] = ()
     if plan is None:
@@ -188,7 +188,7 @@ def _read_plan(text: str, talk: Conversation, context: ToolContext) -> WorkResul
 def _check_price(
     talk: Conversation, attempt: ImplementerContext, named: NamedModel
 ) -> tuple[Finding, ...]:
-    """A budget in dollars holds nothing where nobody knows what the model costs."""
+    """Return a warning if a dollar budget cannot apply because the price is unknown."""
     if attempt.left.dollars is None or talk.used.cost is not None or not talk.used.requests:
         return ()
     message = f"the price of {named} is unknown, so its dollars are not counted"
@@ -197,7 +197,7 @@ def _check_price(
 
 
 def _cut_short(talk: Conversation, named: NamedModel) -> tuple[Finding, ...]:
-    """Words that end at a limit are no last words; the proof says what the work is worth."""
+    """Return a warning if the model's last answer was cut off at the token limit."""
     if not talk.cut_short:
         return ()
     message = f"the last answer of {named} was cut off at the provider's token limit"
@@ -212,7 +212,7 @@ def _redact_finding(finding: Finding, context: ToolContext) -> Finding:
 
 
 def _keep(transcript: list[str], context: ToolContext) -> None:
-    """Keep the transcript where the output of a command would be kept."""
+    """Save the transcript as the log of the attempt."""
     log = context.attempt.log
     if log is None or not transcript:
         return
@@ -221,10 +221,10 @@ def _keep(transcript: list[str], context: ToolContext) -> None:
 
 
 COMPATIBLE = "openai-compatible"
-# Google's own client prefers the first of its two names, too.
+# Google's own client also prefers the first of its two names.
 _PACKAGES = {"anthropic": "anthropic", "google": "google.genai"}
 _NO_KEY = "none"
-"""The key for a server without keys: its client wants to send something."""
+"""Key for a server without keys: its client requires one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class NamedModel:
 
 
 def parse_model(text: str) -> NamedModel | Finding:
-    """What `anthropic:claude-…` means, or why it means nothing."""
+    """Parse a model name such as `anthropic:claude-…`; a finding if it is invalid."""
     provider, _, model = text.partition(":")
     if provider in PROVIDER_KEYS and model:
         return NamedModel(provider, model)
@@ -249,7 +249,7 @@ def parse_model(text: str) -> NamedModel | Finding:
 
 
 def find_lacking(named: NamedModel, settings: Settings) -> Finding | None:
-    """What is missing to ask this model: a package, a key, an address."""
+    """Return the missing package, key or address for this model, or None."""
     if not _is_installed(named.provider):
         hint = "pip install 'task-graph-runner[llm]'"
         return Finding(CHECK, f"the packages for {named} are not installed", hint=hint)
@@ -264,7 +264,7 @@ def find_lacking(named: NamedModel, settings: Settings) -> Finding | None:
 
 
 def key_of(named: NamedModel, settings: Settings) -> str:
-    """The key it is asked with; empty for none."""
+    """Return the API key of a model from the environment; empty if there is none."""
     found = (os.environ.get(name, "").strip() for name in _key_names(named, settings))
     return next(filter(None, found), "")
 
@@ -285,7 +285,7 @@ def _is_installed(provider: str) -> bool:
 
 
 def client_of(named: NamedModel, settings: Settings, http: AsyncClient) -> Model:
-    """What asks this model over `http`, which the caller closes."""
+    """Return the client of this model over `http`, which the caller closes."""
     return conversation.WholeAnswers(_client_of(named, settings, http))
 
 

@@ -1,4 +1,4 @@
-"""What the tools of one session work with, and the words in which they answer."""
+"""The context of a session's tools, and the format of their answers."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class ToolContext:
     task: Task
     settings: Settings
     known_secrets: tuple[str, ...] = ()
-    """What no answer may show: the task's secrets and the provider's key."""
+    """Secrets that no answer may show: the task's and the provider's key."""
     decisions: list[Decision] = field(default_factory=list)
     answers: list[PermissionAnswer] = field(default_factory=list)
-    """A person's answers to questions of this session."""
+    """The person's answers to questions of this session."""
 
     @property
     def project(self) -> pathlib.Path:
@@ -46,13 +46,13 @@ class ToolContext:
 
     @property
     def book(self) -> Rulebook:
-        """What the permission rules say by now."""
+        """Current permission rules, including the answers."""
         answers = (*self.attempt.answers, *self.answers)
         rules, floor = self.settings.permission, self.settings.floor.permission
         return Rulebook(rules, floor, answers, self.known_secrets)
 
     def safe(self, text: str) -> str:
-        """Text that may leave: redacted and bounded."""
+        """Return a text redacted and cut to the maximum length."""
         shown = redact(text, self.known_secrets)
         if len(shown) <= LONGEST_ANSWER:
             return shown
@@ -66,12 +66,12 @@ class ToolRefusal(str):
 
 
 def normalize_path(path: str) -> str:
-    """A path as the tree names it."""
+    """Normalise a path to the form used in the tree."""
     return path.removeprefix("./").rstrip("/")
 
 
 def format_findings(findings: Iterable[Finding]) -> str:
-    """Findings as a tool's answer: what is wrong, where, and what would help."""
+    """Return findings as a tool's answer, separated by blank lines."""
     return "\n\n".join(map(_finding, findings))
 
 
@@ -91,13 +91,13 @@ Lines = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=2000)], ..
 
 
 class Arguments(BaseModel):
-    """Of any tool: what no field is for is a mistake."""
+    """Base of all tool arguments: unknown fields are an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ListFiles(Arguments):
-    """Which files to list."""
+    """The files to list."""
 
     folder: Annotated[
         str, Field(max_length=1024, description="Folder to look in; empty for all.")
@@ -108,7 +108,7 @@ class ListFiles(Arguments):
 
 
 class ReadFile(Arguments):
-    """Which file to read, or which of its lines."""
+    """The file to read, or a range of its lines."""
 
     path: Path
     first_line: Annotated[int, Field(ge=1, description="First line.")] = 1
@@ -116,7 +116,7 @@ class ReadFile(Arguments):
 
 
 class SearchArguments(Arguments):
-    """What to look for, and where."""
+    """The search text, and the files to search."""
 
     pattern: Annotated[
         str, Field(min_length=1, max_length=500, description="A regular expression (RE2).")
@@ -149,7 +149,7 @@ class ModifyFile(Arguments):
 
 
 class RunGate(Arguments):
-    """Which check to run."""
+    """The check to run."""
 
     name: Annotated[
         str, Field(min_length=1, max_length=200, description="Such as TC-001, or a gate's name.")
@@ -166,7 +166,7 @@ class RecordDecision(Arguments):
     pattern: Annotated[str, Field(max_length=200)] = ""
 
     def noun(self) -> Decision:
-        """As the house knows it."""
+        """Convert to a Decision."""
         return Decision(self.title, self.context, self.decision, self.tradeoff, self.pattern)
 
 
@@ -179,7 +179,7 @@ class PhaseAnswer(Arguments):
 
 
 class PlanAnswer(Arguments):
-    """How the task is to be built. Nothing is written before it is approved."""
+    """The plan for the task. Nothing is written before it is approved."""
 
     steps: Annotated[Lines, Field(min_length=1, description="In the order of work.")]
     files: Annotated[Lines, Field(description="Every path that is created or modified.")]
@@ -189,6 +189,6 @@ class PlanAnswer(Arguments):
     phases: Annotated[tuple[PhaseAnswer, ...], Field(description="Only if the work is large.")] = ()
 
     def noun(self) -> TaskPlan:
-        """As the house knows it."""
+        """Convert to a TaskPlan."""
         phases = tuple(Phase(one.title, one.steps, one.files) for one in self.phases)
         return TaskPlan(self.steps, self.files, self.context, self.type, self.gates, phases)

@@ -1,4 +1,4 @@
-"""One session of a model: it counts, checks and reports every call of a tool."""
+"""One session of a model: count, check and report each tool call."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from runner.extensions.llm.tools import Given, SessionTool
 
 BUDGET = "budget"
-"""The check's name in the finding of a reached limit."""
+"""Check name of the finding for a reached limit."""
 _LONGEST_LINE = 200
 MOST_REFUSED = 10
-"""Refused calls in a row: who asks on in ever new words goes in a circle all the same."""
+"""Consecutive refused calls: a session that keeps varying its requests is still stuck."""
 _FAILED = ("failed: ", "not shown: ", "not recorded: ")
-"""How the answers of tools begin that did not do what they were asked for."""
+"""Prefixes of answers of tools that did not do what was requested."""
 
 
 class SessionEnded(Exception):  # noqa: N818 - the word for what happened
@@ -53,15 +53,15 @@ class ToolSession:
     calls: Calls = field(default_factory=Calls)
     count: int = 0
     answered: dict[str, tuple[Digest, str]] = field(default_factory=dict)
-    """Every call by its id, with its answer where it changed something."""
+    """Calls by ID, with the answer if the call changed something."""
     ids_tell: bool = True
-    """Whether an id stands for one call; some servers begin again with each answer."""
+    """Whether an ID identifies one call; some servers restart IDs with each answer."""
     refused: int = 0
-    """Calls in a row that were refused."""
+    """Number of consecutive refused calls."""
     ended: Finding | None = None
-    """Why the session must not go on, where whatever spoke with the model may hide it."""
+    """Why the session must end, in case the model's client hides the reason."""
     transcript: list[str] = field(default_factory=list)
-    """The model's text and its calls, line by line, for the log."""
+    """The model's text and calls, line by line, for the log."""
 
     def call(self, name: str, call_id: str, given: Given) -> str:
         """Answer one call. Raises SessionEnded where nothing more may be done."""
@@ -97,17 +97,17 @@ class ToolSession:
             self.end(Finding(LOOP, message, hint="say what is missing instead"))
 
     def end(self, finding: Finding) -> None:
-        """End the session, also where nobody up there lets an exception through."""
+        """End the session; the finding is stored in case a library swallows the exception."""
         self.ended = finding
         raise SessionEnded(finding)
 
     def check_ended(self) -> None:
-        """Raises SessionEnded where the session was ended."""
+        """Raise SessionEnded if the session has ended."""
         if self.ended is not None:
             raise SessionEnded(self.ended)
 
     def _find_repeated(self, tool: SessionTool, call_id: str, arguments: Digest) -> str | None:
-        """The answer to a request that came before: it is done once. None for a new one."""
+        """Return the earlier answer to a repeated call of a `once` tool; None for a new call."""
         before, answer = self.answered.get(call_id, (arguments, ""))
         self.ids_tell = self.ids_tell and before == arguments
         return answer if tool.once and self.ids_tell and answer else None
@@ -124,7 +124,7 @@ class ToolSession:
             raise SessionEnded(finding)
 
     def check_cancelled(self) -> None:
-        """Raises SessionEnded where the run is to end."""
+        """Raise SessionEnded if the run was cancelled."""
         if self.context.attempt.cancelled.is_set():
             raise SessionEnded(Finding(CHECK, "the model's session was cancelled"))
 
@@ -139,7 +139,7 @@ class ToolSession:
             self.context.answers[:] = [one for one in self.context.answers if not one.once]
 
     def _not_permitted(self, tool: SessionTool, given: Given) -> str:
-        """Why the rules of the settings do not let this call be; empty where they do."""
+        """Return why the permission rules forbid this call; empty if they allow it."""
         subject = tool.subject(given)
         names = dict.fromkeys((tool.name, self._effective_tool(tool.name, subject)))
         calls = [(name, subject) for name in names]
@@ -148,7 +148,7 @@ class ToolSession:
         return next(filter(None, (self._refusal(*call) for call in calls)), "")
 
     def _effective_tool(self, tool: str, path: str) -> str:
-        """The tool whose rules the pipeline will hold a write to: a new file is `write_file`'s."""
+        """Return the tool whose rules apply to a write: `write_file` for a new file."""
         if tool not in WRITE_TOOLS or check_path(path, 0, kind="delete"):
             return tool
         try:
@@ -157,7 +157,7 @@ class ToolSession:
             return tool
 
     def _refusal(self, tool: str, subject: str) -> str:
-        """What the rules, or a person who is asked now, have against one call."""
+        """Return why the rules or a person forbid one call; empty if they allow it."""
         word = self.context.book.word(tool, subject)
         if word.permit is Permit.ASK and self.context.attempt.reviewed and tool in WRITE_TOOLS:
             return ""  # a person sees the very bytes before they land
@@ -175,7 +175,7 @@ class ToolSession:
         )
 
     def _ask(self, word: Word, tool: str, subject: str) -> Word:
-        """What a person says to it; the word as it was where nobody is there to be asked."""
+        """Ask a person and return the decision; the same decision if no person can answer."""
         exact = format_subject(tool, subject, self.context.known_secrets)
         answer = self.context.attempt.ask(tool, exact, str(word))
         if answer is None:
@@ -185,7 +185,7 @@ class ToolSession:
 
 
 def make_limit_finding(what: str) -> Finding:
-    """The finding for a limit that was reached."""
+    """Return the finding for an exhausted limit."""
     return Finding(
         BUDGET,
         f"the budget is used up: {what}",

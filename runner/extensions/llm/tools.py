@@ -1,4 +1,4 @@
-"""Every tool of the loop in one visible list: its name, its schema, and what it does.
+"""The list of all tools for a model: name, schema and function.
 
 The tools of a model that read and write files, run a check, and tell a decision.
 
@@ -56,11 +56,11 @@ else:
 
 _A = TypeVar("_A", bound=schemas.Arguments)
 Given: TypeAlias = Mapping[str, object]
-"""What a model calls a tool with: JSON, not yet looked at."""
+"""Arguments of a model's tool call: unchecked JSON."""
 MOST_FILES = 500
 MOST_HITS = 100
 MOST_BYTES = 32 << 20
-"""Read for one search, all files together."""
+"""Bytes read for one search, all files together."""
 _WIDEST = 240
 _LEFT_OUT = frozenset(
     (
@@ -69,7 +69,7 @@ _LEFT_OUT = frozenset(
     )
 )
 _ONE_OF_ALL = 1 << 16
-"""Files that are looked at before a listing gives up."""
+"""Files that are examined before a listing gives up."""
 
 
 class BadArgumentsError(ValueError):
@@ -77,11 +77,11 @@ class BadArgumentsError(ValueError):
 
 
 class SessionTool(Protocol):
-    """What a session can call."""
+    """A tool that a session can call."""
 
     @property
     def name(self) -> str:
-        """As the model calls it."""
+        """Name of the tool for the model."""
 
     @property
     def purpose(self) -> str:
@@ -96,10 +96,10 @@ class SessionTool(Protocol):
         """Whether a repeated call is not done again, since it changes something."""
 
     def subject(self, given: Given) -> str:
-        """What a call is about: the subject of the permission rules."""
+        """Return the subject of a call for the permission rules."""
 
     def call(self, given: Given) -> str:
-        """Do it. Raises BadArgumentsError."""
+        """Call the tool. Raises BadArgumentsError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Own(Generic[_A]):
     arguments: type[_A]
     work: Callable[[ToolContext, _A], str]
     about: str
-    """The argument that is its subject."""
+    """Argument that is the tool's subject."""
     once: bool = False
 
     @property
@@ -121,13 +121,13 @@ class Own(Generic[_A]):
         return self.arguments.model_json_schema()
 
     def subject(self, given: Given) -> str:
-        """The path, or the name, that it is called with."""
+        """Return the path or name that a call is about."""
         value = given.get(self.about, "")
         value = value if isinstance(value, str) else ""
         return (normalize_path(value) or ".") if self.name in FILE_TOOLS else value
 
     def call(self, given: Given) -> str:
-        """Hold the arguments to the schema, then do it."""
+        """Validate the arguments against the schema, then call the tool."""
         try:
             asked = self.arguments.model_validate_json(json.dumps(given))
         except ValidationError as error:
@@ -143,7 +143,7 @@ class Own(Generic[_A]):
 
 
 def own_tools(context: ToolContext, mode: Mode) -> tuple[SessionTool, ...]:
-    """The tools of a mode: only where it executes there are some that write."""
+    """Return the tools of a mode; only writing modes get tools that write."""
     return (*_readers(context), *_writers(context)) if mode.writes else _readers(context)
 
 
@@ -217,14 +217,14 @@ def _writers(context: ToolContext) -> tuple[SessionTool, ...]:
 
 
 def _mistakes(error: ValidationError) -> str:
-    """What is wrong with the arguments, without repeating what was given."""
+    """Return the mistakes in the arguments without repeating their values."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     mistakes = (f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in found)
     return "; ".join(mistakes)
 
 
 def list_files(context: ToolContext, asked: ListFiles) -> str:
-    """Paths with their sizes, in order."""
+    """List files with their sizes in order, up to the limit."""
     found = []
     for path, size in _files(context, asked.folder, "list_files"):
         if not asked.pattern or matches(asked.pattern, path):
@@ -236,7 +236,7 @@ def list_files(context: ToolContext, asked: ListFiles) -> str:
 
 
 def read_file(context: ToolContext, asked: ReadFile) -> str:
-    """A file's text, or some of its lines."""
+    """Return a file's text or the requested lines, or a ToolRefusal."""
     if (skill := load_built_in_text(asked.path)) is not None:
         return skill
     path = normalize_path(asked.path)
@@ -253,8 +253,8 @@ def read_file(context: ToolContext, asked: ReadFile) -> str:
 
 
 def search(context: ToolContext, asked: SearchArguments) -> str:
-    """The lines that match, as `path:line: text`."""
-    # RE2 takes time linear in the text, whatever expression a model thinks of.
+    """Return the matching lines as `path:line: text`."""
+    # RE2 takes time linear in the text, whatever the model's expression.
     options = re2.Options()
     options.case_sensitive = not asked.ignore_case
     options.log_errors = False
@@ -278,7 +278,7 @@ def search(context: ToolContext, asked: SearchArguments) -> str:
 
 
 def _not_allowed(context: ToolContext, path: str) -> str:
-    """Why this file is not read, by the person's own globs and rules; empty where it may be."""
+    """Return why the person's globs or rules forbid reading a file; empty if they allow it."""
     for allow in context.settings.read_allowed:
         if not any(matches(glob, path) for glob in allow):
             return f"not shown: agent.read_allow excludes {path}"
@@ -288,7 +288,7 @@ def _not_allowed(context: ToolContext, path: str) -> str:
 
 
 def _files(context: ToolContext, folder: str, tool: str) -> Iterator[tuple[str, int]]:
-    """Plain files below a folder that may be named, with their sizes, folder by folder."""
+    """Yield the visible plain files below a folder with their sizes."""
     inside = "" if folder in (".", "./") else normalize_path(folder)
     seen = _visible_permits(context, tool, inside)
     for number, (path, size) in enumerate(_walk_files(context, inside)):
@@ -299,14 +299,14 @@ def _files(context: ToolContext, folder: str, tool: str) -> Iterator[tuple[str, 
 
 
 def _visible_permits(context: ToolContext, tool: str, inside: str) -> tuple[Permit, ...]:
-    """What files are shown: also those to be asked about, where a person allowed the whole call."""
+    """Return the permits of visible files, including ASK if a person approved the whole call."""
     settings = context.settings
     permit = evaluate_permission(tool, inside, settings.permission, settings.floor.permission)
     return (Permit.ALLOW, Permit.ASK) if permit is Permit.ASK else (Permit.ALLOW,)
 
 
 def _walk_files(context: ToolContext, inside: str) -> Iterator[tuple[str, int]]:
-    """Every plain file below `inside`, by descriptors alone: a link is never entered."""
+    """Yield every regular file below `inside` with its size; links are not followed."""
     for folder, folders, files, descriptor in os.fwalk(context.project, follow_symlinks=False):
         here = os.path.relpath(folder, context.project)
         base = "" if here == "." else f"{here}/"
@@ -323,7 +323,7 @@ def _walk_files(context: ToolContext, inside: str) -> Iterator[tuple[str, int]]:
 
 
 def _leads(folder: str, inside: str) -> bool:
-    """Whether a folder is one to go into: on the way to `inside`, or below it."""
+    """Return whether to enter a folder: it is on the way to `inside` or below it."""
     name = folder.rpartition("/")[2]
     if name in _LEFT_OUT or is_private(name) or folder.count("/") >= DEEPEST_PATH:
         return False
@@ -425,7 +425,7 @@ def refusals(change: Change, context: ToolContext) -> tuple[Finding, ...]:
 
 
 def _unsafe(path: str) -> Finding | None:
-    """Why no task may write such a path."""
+    """Return the finding of a path that no task may write, or None."""
     finding = check_path(path, _PLAIN)
     return finding if finding is not None and finding.refuses else None
 
@@ -452,7 +452,7 @@ _MOST_DECISIONS = 50
 
 
 def run_gate(context: ToolContext, asked: RunGate) -> str:
-    """Whether one check passes on the files as they are."""
+    """Run one check on the current files and return its result as text."""
     findings = context.attempt.run_gate(asked.name)
     if not any(finding.refuses for finding in findings):
         return "\n\n".join(filter(None, (f"{asked.name} passes", format_findings(findings))))
@@ -460,7 +460,7 @@ def run_gate(context: ToolContext, asked: RunGate) -> str:
 
 
 def record_decision(context: ToolContext, asked: RecordDecision) -> str:
-    """Keep a decision for DECISIONS.md, once."""
+    """Record a decision for DECISIONS.md, once."""
     made = asked.noun()
     safe = Decision(
         *(

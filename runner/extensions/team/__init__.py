@@ -1,1 +1,1 @@
-"""A team's builds: the store that many machines share, the queue in it, and who works it off."""
+"""Team builds: the shared store, its queue, and the workers."""

@@ -1,4 +1,4 @@
-"""The claim: one worker has a build, as long as it says so, and nobody else writes for it.
+"""The claim of a worker on a build: while it is renewed, no other worker writes for the build.
 
 A claim raises the build's token. Whatever a worker writes of a build is written only where the
 token is still its own: who was thought dead and comes back writes nothing. What it lands is
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from runner.extensions.team.store_engine import Store
 
 MOST_ATTEMPTS = 3
-"""Workers in a row that may be lost with a build; then it is the build, and it is FAILED."""
+"""Consecutive workers lost with a build; then the build is the cause, and it is FAILED."""
 _SPENT, _LAPSED = builds.alias("spent"), builds.alias("lapsed")
 _PENDING, _OTHER = builds.alias("pending"), builds.alias("other")
 _ROUNDS = 20
-"""Times that somebody else may be faster before the next round is waited for."""
+"""How often another worker may win a claim before this one waits for the next round."""
 
 
 class LostClaimError(RunnerError):
@@ -63,15 +63,15 @@ class Claimer:
     host: str
     tags: tuple[str, ...] = ()
     ttl: float = 30.0
-    """Seconds after which a claim that was not renewed is given up."""
+    """Seconds after which an unrenewed claim expires."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What a worker hears when it says that it still has a build."""
+    """The store's answer when a worker renews its claim."""
 
     cancelled_by: str
-    """Who wants it ended; empty: nobody."""
+    """Person who cancelled it; empty: not cancelled."""
 
 
 def claim_build(
@@ -79,7 +79,7 @@ def claim_build(
     me: Claimer,
     on_end: Callable[[QueuedBuild], object] = lambda _: None,
 ) -> QueuedBuild | None:
-    """Take the next build; None where nothing waits for this worker. Raises StoreAwayError.
+    """Claim the next build; None if none waits for this worker. Raises StoreAwayError.
 
     Builds that were lost too often, or are not wanted any more, are ended on the way, and reported.
     """
@@ -107,7 +107,7 @@ def claim_build(
 
 
 def _let_wait(store: Store, connection: Connection, bounds: Sequence[BudgetUse]) -> bool:
-    """Have a build wait whose worker was lost, and for which nothing is left to go on with."""
+    """Return a lost worker's build to the queue if no budget is left; True if there was one."""
     spent = [one.bound.scope for one in bounds if one.is_used_up]
     if not spent:
         return False
@@ -129,7 +129,7 @@ def _let_wait(store: Store, connection: Connection, bounds: Sequence[BudgetUse])
 
 
 def _claim(store: Store, me: Claimer, bounds: Sequence[BudgetUse]) -> Any:
-    """The one statement."""
+    """Return the statement that claims a build."""
     now = clock(store)
     found = (_find_lapsed(now, me, bounds), _find_pending(now, me, bounds))
     had = case((builds.c.state == "PENDING", 0.0), else_=builds.c.lease_until - builds.c.claimed_at)
@@ -152,14 +152,14 @@ def _claim(store: Store, me: Claimer, bounds: Sequence[BudgetUse]) -> Any:
 
 
 def _find_lapsed(now: ColumnElement[float], me: Claimer, bounds: Sequence[BudgetUse]) -> Any:
-    """A build whose worker was not heard of for too long."""
+    """Return a query for a running build whose worker's lease has expired."""
     one = _LAPSED
     full = [
         of.bound.scope
         for of in bounds
         if of.is_used_up or (of.bound.at_once is not None and of.running > of.bound.at_once)
     ]
-    # By the store's clock alone: those of two machines may be minutes apart.
+    # Only the store's clock: the clocks of two machines may differ by minutes.
     query = select(one.c.id).where(
         *(_is_running(one), one.c.lease_until < now),
         _fits(one, me),
@@ -169,7 +169,7 @@ def _find_lapsed(now: ColumnElement[float], me: Claimer, bounds: Sequence[Budget
 
 
 def _find_pending(now: ColumnElement[float], me: Claimer, bounds: Sequence[BudgetUse]) -> Any:
-    """A build that waits, and whose branch nobody builds."""
+    """Return a query for a pending build whose branch is not being built."""
     full = [of.bound.scope for of in bounds if of.why]
     one = _PENDING
     query = select(one.c.id).where(*_may_begin(one, full))
@@ -178,48 +178,48 @@ def _find_pending(now: ColumnElement[float], me: Claimer, bounds: Sequence[Budge
 
 
 def _may_begin(one: Any, full: Sequence[str]) -> tuple[Any, ...]:
-    """That it is not begun, nobody builds its branch, and no bound of these scopes keeps it."""
+    """Return the conditions for a start: pending, branch not being built, budget left."""
     other = _OTHER
     is_built = exists().where(
         other.c.repository == one.c.repository, other.c.branch == one.c.branch, _is_running(other)
     )
-    # In words: by these the index is found.
+    # As a literal: the index needs it.
     return one.c.state == literal_column("'PENDING'"), ~is_built, _is_free(one, full)
 
 
 def _take_first(query: Any, one: Any) -> Any:
     first = query.order_by(one.c.priority.desc(), one.c.id).limit(1)
-    # Workers that claim at once take different rows instead of standing in line (PostgreSQL,
-    # SELECT, "The Locking Clause"). SQLite has one writer at a time, and the words are left out.
+    # Concurrent claims take different rows instead of waiting (PostgreSQL, SELECT, "The Locking
+    # Clause"). SQLite has one writer at a time, and the clause is left out.
     return first.with_for_update(skip_locked=True, of=one).scalar_subquery()
 
 
 def _is_running(one: Any) -> Any:
-    # Spelled out and not bound: a partial index serves only a query that shows its condition
-    # (PostgreSQL, 11.8; sqlite.org/partialindex.html).
+    # Literal, not bound: a partial index applies only to a query with its condition (PostgreSQL,
+    # 11.8; sqlite.org/partialindex.html).
     return one.c.state.in_([literal_column(f"'{state}'") for state in RUNNING])
 
 
 def _is_free(one: Any, full: Sequence[str]) -> Any:
-    """Whether no bound of these scopes is one of the build's."""
+    """Return a condition that no exhausted budget applies to the build."""
     if TEAM in full:
         return false()
     return one.c.repository.not_in(full) if full else true()
 
 
 def _is_hopeless(one: Any) -> Any:
-    """Whether a claim only ends it, which costs nothing."""
+    """Return a condition that the build is cancelled or out of attempts."""
     return or_(one.c.cancelled_by != "", one.c.attempts >= MOST_ATTEMPTS)
 
 
 def _fits(one: Any, me: Claimer) -> Any:
-    """Whether the worker has all tags that the build asks for."""
+    """Return a condition that the worker has all tags of the build."""
     lacks = exists().where(build_tags.c.build == one.c.id, build_tags.c.tag.not_in(me.tags))
     return ~lacks
 
 
 def _end_hopeless(connection: Connection, made: QueuedBuild) -> QueuedBuild | None:
-    """The build as it ended, where nobody is to work on it any more."""
+    """End a cancelled build or one with too many lost workers; return None for any other."""
     if made.cancelled_by:
         state, note = "CANCELLED", f"cancelled by {made.cancelled_by}"
     elif made.attempts > MOST_ATTEMPTS:
@@ -235,11 +235,11 @@ def _end_hopeless(connection: Connection, made: QueuedBuild) -> QueuedBuild | No
 
 @contextmanager
 def write_mine(store: Store, mine: QueuedBuild) -> Iterator[tuple[Connection, QueuedBuild]]:
-    """One transaction in which the build is this claim's. Raises LostClaimError, StoreAwayError."""
+    """Open a transaction on the claimed build. Raises LostClaimError, StoreAwayError."""
     with store.write() as connection:
         query = builds.select().where(*_is_mine(mine))
-        # Locked to the end of the transaction: a claim at this moment passes the row over, and
-        # finds it as it is left (PostgreSQL, SELECT, "The Locking Clause").
+        # Locked until the transaction ends: a concurrent claim skips the row and later sees its
+        # final state (PostgreSQL, SELECT, "The Locking Clause").
         row = connection.execute(query.with_for_update()).mappings().one_or_none()
         if row is None:
             raise _tell_lost(mine)
@@ -259,7 +259,7 @@ def _tell_lost(mine: QueuedBuild) -> LostClaimError:
 
 
 def beat(store: Store, mine: QueuedBuild, ttl: float) -> Beat:
-    """Say that the build is still worked on. Raises LostClaimError, StoreAwayError."""
+    """Renew the claim on the build. Raises LostClaimError, StoreAwayError."""
     update = builds.update().where(*_is_mine(mine)).values(lease_until=clock(store) + ttl)
     with store.write() as connection:
         by = connection.execute(update.returning(builds.c.cancelled_by)).scalar()
@@ -288,7 +288,7 @@ def note_mine(
 def finish_build(
     store: Store, mine: QueuedBuild, state: str, note: str, head: str = "", share: Share = FREE
 ) -> None:
-    """End it. Raises LostClaimError, StoreAwayError."""
+    """Record the end of the build. Raises LostClaimError, StoreAwayError."""
     with write_mine(store, mine) as (connection, now):
         close_claim(connection, mine, share)
         _end(connection, mine, state, note, head, by=now.cancelled_by)
@@ -314,7 +314,7 @@ def list_answers(store: Store, mine: QueuedBuild) -> tuple[Mapping[str, str], ..
 
 
 def take_answer(store: Store, mine: QueuedBuild, answer: str, outcome: str) -> None:
-    """Have an answer be taken, with what came of it. Raises LostClaimError, StoreAwayError."""
+    """Record that an answer was taken, with its outcome. Raises LostClaimError, StoreAwayError."""
     with write_mine(store, mine) as (connection, _):
         connection.execute(
             answers.update()
@@ -338,7 +338,7 @@ def hand_back(
     after: float = 0.0,
     shown: Sequence[ShownWork] = (),
 ) -> str:
-    """Let it be claimed again: at once, after so many seconds, or once a person answered.
+    """Release the build for another claim: at once, after `after` seconds, or after an answer.
 
     `waits` names what they are to answer, `shown` is what they are to see of it. Gives who wanted
     it ended meanwhile: then it is. Raises LostClaimError, StoreAwayError.
@@ -407,8 +407,8 @@ class Heartbeat:
             try:
                 by = beat(self._store, self._mine, self._ttl).cancelled_by
             except LostClaimError:
-                # A beat that was on its way while the build ended finds no claim: that is no
-                # loss.
+                # A heartbeat still in flight when the build ended finds no claim: the build is not
+                # lost.
                 self.is_lost = not self._over.is_set()
                 by = ""
             if self.is_lost or by != self.cancelled_by:

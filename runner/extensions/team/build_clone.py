@@ -1,4 +1,4 @@
-"""The clone in which a worker builds: on the build's own branch, as far as the remote's is."""
+"""The clone in which a worker builds, on the build's own branch."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ if TYPE_CHECKING:
 _CLONE = "repository"
 _FRESH = "replacement"
 _KEPT = "kept-"
-"""Begins the name of a clone that could not be used, and has work that is nowhere else."""
+"""Name prefix of an unusable clone with work that exists nowhere else."""
 _GONE = ".gone"
-"""Ends the name of a folder that is being taken away."""
+"""Name suffix of a folder that is being deleted."""
 _WISH = "wish.md"
 _ID_LENGTH = 36
 _ID = re.compile(rf"[0-9a-f-]{{{_ID_LENGTH}}}")
 VIA = "queue"
-"""From where a decision came, as the clone's journal says it."""
+"""Origin of a decision, as recorded in the clone's journal."""
 
 
 def _name_folder(build: str) -> str:
-    """The id, where it is one: a row may say anything, and a path would lead elsewhere."""
+    """Return the build ID as a folder name, or a digest of it if it is not a valid ID."""
     return build if _ID.fullmatch(build) else hashlib.sha256(build.encode()).hexdigest()[:32]
 
 
@@ -75,19 +75,19 @@ class BuildClone:
 
     build: QueuedBuild
     home: Path
-    """Where the folders of all builds are."""
+    """Parent folder of all builds."""
     cache: CloneCache
     person: Mapping[str, str]
     """The worker's own environment."""
     permitted: tuple[str, ...] = ()
     """Which of its variables may be sent to which host, as `TOKEN@HOST`."""
     folders: tuple[str, ...] = ()
-    """Where repositories of this machine may lie."""
+    """Folders that may contain local repositories."""
     stopped: Callable[[], bool] | None = None
-    """Whether the clone is wanted no more; asked while it is made."""
+    """Whether the clone is no longer needed; called while it is made."""
     folder: Path = field(init=False)
     kept: str = field(default="", init=False)
-    """Where the clone of before went that could not be used, if it has work of its own."""
+    """New path of the unusable previous clone, if it has unpublished work."""
     _lock: RunLock = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,7 +95,7 @@ class BuildClone:
         self._lock = RunLock(self.folder)
 
     def open(self) -> None:
-        """Have the folder alone. One that a stopped worker has still is left to it."""
+        """Lock the folder; if a stopped worker still uses it, take another one."""
         effects.make_folder(self.home, mode=0o700)
         try:
             self._lock.acquire()
@@ -109,7 +109,7 @@ class BuildClone:
             self._lock.acquire()
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release the folder."""
         self._lock.release()
 
     @property
@@ -146,7 +146,7 @@ class BuildClone:
     # --- what it begins with ------------------------------------------------------------
 
     def prepare(self, save: Callable[[], None]) -> str:
-        """Clone what is not here yet; gives the commit. `save` is called before a clone goes.
+        """Prepare the clone and return its commit; call `save` before a clone is replaced.
 
         One that cannot be used is replaced once another one is whole. Raises RunnerError with git's
         words, exit 6 where there is one from before, RemoteAwayError, StoppedError, OSError where
@@ -172,7 +172,7 @@ class BuildClone:
         self.cache.clone(url, self.build.base, place, who, self.environ, self.stopped)
 
     def _replace(self) -> None:
-        """Another clone in this one's place; what only this one has is kept beside it."""
+        """Replace this clone by another one, keeping what only the old one has."""
         fresh = self._drop_replacement()
         try:
             self._clone_into(fresh)
@@ -195,14 +195,14 @@ class BuildClone:
         fresh.rename(self.place)
 
     def _drop_replacement(self) -> Path:
-        """Where another clone is made; what a worker that was killed left there goes."""
+        """Remove a replacement clone that a killed worker left, and return its path."""
         fresh = self.folder / _FRESH
         if fresh.exists():
             effects.remove_tree(fresh)
         return fresh
 
     def _has_more(self) -> bool:
-        """Whether the clone that is here has anything that its remote has not, or may have."""
+        """Return whether the clone has work that its remote lacks; True if it is unreadable."""
         try:
             with Repository.open(self.place) as repository:
                 return _has_own_work(repository, self.build, self.person)
@@ -210,7 +210,7 @@ class BuildClone:
             return True
 
     def _is_usable(self) -> bool:
-        """Whether what is here from before is on the branch, and no damaged repository.
+        """Return whether the existing clone can be used. Raises RemoteAwayError.
 
         Raises RemoteAwayError: its branch may be as it has to be.
         """
@@ -223,7 +223,7 @@ class BuildClone:
         return self.catch_up()
 
     def go_to_branch(self) -> str:
-        """Be on the build's branch, which the remote has then, too; gives the commit there.
+        """Switch to the build's branch, create it in the remote if needed, and return its commit.
 
         Raises RunnerError, exit 6 where the remote refuses it.
         """
@@ -232,7 +232,7 @@ class BuildClone:
             return repository.find_head().commit or ""
 
     def catch_up(self) -> bool:
-        """Be as far as the remote's branch; False where that needs another clone.
+        """Update to the remote's branch; False if that needs another clone.
 
         Raises RemoteAwayError.
         """
@@ -258,7 +258,7 @@ class BuildClone:
                 )
 
     def find_tip(self) -> str:
-        """Where the remote's branch is now. Raises RemoteAwayError."""
+        """Return the tip of the remote's branch. Raises RemoteAwayError."""
         ref = f"refs/heads/{self.build.branch}"
         with (
             Repository.open(self.place) as repository,
@@ -267,24 +267,24 @@ class BuildClone:
             return remote.read(ref).get(ref, "")
 
     def project(self) -> Project:
-        """The project in it. Raises RunnerError for settings that are none."""
+        """Open the project in the clone. Raises RunnerError for invalid settings."""
         return Project.open(self.place, self.environ, plan_needed=False)
 
     def list_tasks(self) -> tuple[str, ...]:
-        """Ids of what is to be built. Raises RunnerError where there is no plan."""
+        """Return the task IDs to build. Raises RunnerError if there is no plan."""
         if self.build.tasks:
             return self.build.tasks
         return tuple(one.id for one in self.project().outline().tasks)
 
     def list_waiting(self) -> tuple[str, ...]:
-        """What a person is to answer. Raises RunnerError."""
+        """Return the tasks that wait for a person's answer. Raises RunnerError."""
         project = self.project()
         with Repository.open(project.root) as repository:
             known = list_waiting(project, repository, project.state())
         return tuple(one.task for one in known if one.kind != "blocked" and not one.answered)
 
     def describe_shown(self) -> tuple[ShownWork, ...]:
-        """The same as a person is shown it. Raises RunnerError."""
+        """Return the waiting items of the clone's project. Raises RunnerError."""
         return describe_shown(self.project())
 
     # --- answers ------------------------------------------------------------------------
@@ -314,7 +314,7 @@ class BuildClone:
             return f"not done: {error.message}"
 
     def try_blocked_again(self) -> None:
-        """After a person asked for the whole build again: what was BLOCKED is tried, too."""
+        """Retry the BLOCKED tasks, after a person has requested the whole build again."""
         project = self.project()
         known = View.of(project).states if project.has_plan else {}  # none: its draft failed
         stuck = [one for one, state in known.items() if state.status is Status.BLOCKED]
@@ -326,7 +326,7 @@ class BuildClone:
 
 
 def trim_clones(store: Store, home: Path, most: float, environ: Mapping[str, str]) -> list[str]:
-    """Take away clones of builds that are over, the oldest first, until the rest fits; whose.
+    """Remove clones of finished builds, oldest first, until the rest fits; return their names.
 
     One stays that has work which its remote has not, now or from before, a journal of which the
     store lacks a line, or somebody in it.
@@ -350,7 +350,7 @@ def _remove_if_possible(folders: Iterable[Path]) -> None:
 
 
 def _put_aside(store: Store, folder: Path, environ: Mapping[str, str]) -> bool:
-    """Give it another name where nothing is lost with it; where nobody can say, it stays.
+    """Rename a clone for removal if nothing is lost; False if it must stay or this is unclear.
 
     So whoever has the build again, while it is taken away, begins in a folder of their own.
     """
@@ -375,7 +375,7 @@ def _put_aside(store: Store, folder: Path, environ: Mapping[str, str]) -> bool:
 
 
 def _is_kept(store: Store, build: QueuedBuild, place: Path, environ: Mapping[str, str]) -> bool:
-    """Whether the remote has all commits, and the store the whole journal."""
+    """Return whether remote and store have everything in the clone."""
     try:
         journal = find_journal(place, build.plan).read_bytes()
     except FileNotFoundError:
@@ -387,13 +387,13 @@ def _is_kept(store: Store, build: QueuedBuild, place: Path, environ: Mapping[str
 
 
 def _has_own_work(repository: Repository, build: QueuedBuild, environ: Mapping[str, str]) -> bool:
-    """Whether a clone has commits or files that its remote has not. Raises RunnerError."""
+    """Return whether a clone has work that its remote lacks. Raises RunnerError."""
     ref = f"refs/heads/{build.branch}"
     variables = {**environ, **login_variables(build.url, build.credential, environ)}
     with Remote(repository, ORIGIN, variables) as remote:
         tip = remote.read(ref).get(ref, "")
     git = repository.git
     known = (f"--remotes={ORIGIN}", *filter(None, (tip,)))
-    # Drafts, held changes and what is on its way are refs, too.
+    # Drafts, held changes and work in progress are also refs.
     more = git.line("rev-list", "--count", "--all", "HEAD", "--not", *known)
     return more != "0" or bool(git.line("status", "--porcelain"))

@@ -1,4 +1,4 @@
-"""The queue: builds that were asked for, shown, ended and tried again by anybody of the team."""
+"""The queue of builds: add, show, end and retry them."""
 
 from __future__ import annotations
 
@@ -37,24 +37,23 @@ if TYPE_CHECKING:
     from runner.extensions.team.store_engine import Store
 
 ISSUE_TAG = "bridge"
-"""Of builds that are an issue's, which no worker takes by itself; and how the bridge asks."""
+"""Tag of an issue's builds, which no worker claims by itself; the bridge uses it for requests."""
 _SHORT = 12
-"""Characters of the last part of an id."""
-# No `%` and no `_`: it goes into a `like`, where these stand for other letters.
+"""Characters of the last part of an ID."""
+# No `%` or `_`: it is used in a `like`, in which these are wildcards.
 _ID = re.compile(r"[0-9a-z-]{1,40}")
-# Narrower than git-check-ref-format(1): a dash at the front would be an option of git's, `..` a
-# range.
+# Stricter than git-check-ref-format(1): a leading dash would be an option of git, `..` a range.
 _BRANCH = re.compile(
     r"(?!.*(?:\.\.|//|\.lock(?:/|$)|/\.))[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}(?<![./])"
 )
 _NUMBERS = ("token", "attempts", "lease_until", "free_at", "spent", "claimed_at")
 _OWN_FIRST = 30.0
-"""Seconds for which the host that has a build's work is the only one to go on with it."""
+"""Seconds for which only the host with a build's work may continue it."""
 _MOST = 1000
 _SHOWN = 200
 _GOES_ON = (PENDING, ANALYZING, PLANNING, EXECUTING, VERIFYING)
 _WAITS = "WAITS"
-"""What is counted of builds that are PENDING, and wait for a person."""
+"""Counter of builds that are PENDING and wait for a person."""
 
 
 class UnknownBuildError(RunnerError):
@@ -63,24 +62,24 @@ class UnknownBuildError(RunnerError):
 
 @dataclass(frozen=True, slots=True)
 class BuildOrder:
-    """What is to be built."""
+    """The order for a build."""
 
     repository: Registered
     by: str
     tasks: tuple[str, ...] = ()
-    """Empty: all of the plan."""
+    """Tasks to build; empty: all tasks of the plan."""
     branch: str = ""
-    """What it lands on; empty: a branch of its own, `feature/<short id>`."""
+    """Branch for its landings; empty: a branch of its own, `feature/<short id>`."""
     timeout: float = 0.0
-    """Seconds that workers may have it, all claims together; 0: no bound."""
+    """Total seconds for workers, all claims together; 0: no limit."""
     priority: int = 0
-    """The higher the earlier."""
+    """Priority; higher values start earlier."""
     tags: tuple[str, ...] = ()
-    """A worker has to have all of them."""
+    """Tags, all of which a worker needs."""
     wish: str = ""
-    """What is wanted, in words: it is drafted, and waits for a person, before it is built."""
+    """Request as text: it is drafted and waits for a person before it is built."""
     via: str = "terminal"
-    """From where it is asked: `terminal`, `page`."""
+    """Origin of the request: `terminal`, `page`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +115,7 @@ class QueuedBuild:
 
     @property
     def short(self) -> str:
-        """What people call it."""
+        """Short id of the build for display."""
         return short_of(self.id)
 
     @property
@@ -126,14 +125,14 @@ class QueuedBuild:
 
 
 def short_of(build: str) -> str:
-    """The last part of an id, which is random; the first ones are the moment."""
+    """Return the short ID of a build: its last, random part."""
     return build.replace("-", "")[-_SHORT:]
 
 
 def queue_build(
     store: Store, wanted: BuildOrder, *, default_branch_too: bool = False
 ) -> QueuedBuild:
-    """Put a build into the queue; the event of it is written with it.
+    """Add a build to the queue, together with its event.
 
     Raises RunnerError for the branch that it begins on, unless the settings say so.
     """
@@ -180,7 +179,7 @@ def queue_build(
 
 
 def list_builds(store: Store, repository: str = "", *, every: bool) -> tuple[QueuedBuild, ...]:
-    """Builds, the newest first: those that are not over, or with `every` the last thousand."""
+    """Return the unfinished builds, newest first; with `every` the last thousand of all builds."""
     query = builds.select().order_by(builds.c.id.desc()).limit(_MOST)
     if repository:
         query = query.where(builds.c.repository == repository)
@@ -191,7 +190,7 @@ def list_builds(store: Store, repository: str = "", *, every: bool) -> tuple[Que
 
 
 def count_states(store: Store) -> dict[str, int]:
-    """How many builds that are not over are in each state, those that wait for a person apart."""
+    """Count the unfinished builds by state; those that wait for a person are counted separately."""
     waits = (builds.c.waits != "").label("waits")
     query = (
         select(builds.c.state, waits, func.count())
@@ -206,7 +205,7 @@ def count_states(store: Store) -> dict[str, int]:
 
 
 def of_row(row: Mapping[Any, Any]) -> QueuedBuild:
-    """A build from its row."""
+    """Create a build from its row."""
     values = {name: row[name] for name in QueuedBuild.__slots__}
     for name in ("tasks", "tags"):
         values[name] = tuple(json.loads(values[name]))
@@ -214,7 +213,7 @@ def of_row(row: Mapping[Any, Any]) -> QueuedBuild:
 
 
 def find_build(store: Store, typed: str) -> QueuedBuild:
-    """The build of an id, or of how a short one begins. Raises RunnerError for none or several."""
+    """Return the build with this ID or ID prefix. Raises RunnerError for none or several."""
     meant = typed.casefold()
     if not _ID.fullmatch(meant):
         raise UnknownBuildError(f"{typed!a} is not a valid build ID", hint="runner team queue list")
@@ -238,12 +237,12 @@ class Details:
     build: QueuedBuild
     tasks: tuple[Mapping[str, object], ...]
     events: tuple[Mapping[str, object], ...]
-    """Its own, and the last ones of its clones."""
+    """The build's own events and the last ones of its clones."""
     answers: tuple[Mapping[str, object], ...]
 
 
 def look_into(store: Store, build: QueuedBuild) -> Details:
-    """All of one build."""
+    """Load all details of a build."""
     shown = ("time", "type", "task", "journal", "seq")
     columns = [events.c[name] for name in shown]
     with store.read() as connection:
@@ -263,7 +262,7 @@ def look_into(store: Store, build: QueuedBuild) -> Details:
 
 
 def cancel_build(store: Store, build: QueuedBuild, by: str, *, via: str = "terminal") -> str:
-    """Have it ended; its state afterwards. One that goes on is ended by its worker, within seconds.
+    """Cancel a build and return its state; its worker stops a running one within seconds.
 
     Raises RunnerError for one that is over.
     """
@@ -286,7 +285,7 @@ def cancel_build(store: Store, build: QueuedBuild, by: str, *, via: str = "termi
 
 
 def drop_answers(connection: Connection, build: str, why: str) -> None:
-    """Have nobody wait for answers to be taken: the build has ended."""
+    """Close all open answers of a build that has ended."""
     connection.execute(
         answers.update()
         .where(answers.c.build == build, answers.c.taken == "")
@@ -296,7 +295,7 @@ def drop_answers(connection: Connection, build: str, why: str) -> None:
 
 
 def retry_build(store: Store, build: QueuedBuild, by: str, *, via: str = "terminal") -> None:
-    """Have a build that ended, or waits, tried again: what is DONE on its branch is not built anew.
+    """Queue a build that ended or waits for a retry; DONE tasks on its branch are not rebuilt.
 
     Raises RunnerError for one that waits for a worker, or goes on, and for an issue's.
     """
@@ -326,21 +325,21 @@ def _require_queue(build: QueuedBuild) -> None:
 
 
 def _lock(connection: Connection, build: str) -> Any:
-    """The row of a build, which nobody else changes before this transaction ends."""
-    # SQLite knows no FOR UPDATE, and SQLAlchemy says none there: BEGIN IMMEDIATE holds it all.
+    """Return the row of a build and lock it until the transaction ends."""
+    # SQLite has no FOR UPDATE, and SQLAlchemy omits it: BEGIN IMMEDIATE locks everything.
     query = builds.select().where(builds.c.id == build).with_for_update()
     return connection.execute(query).one()
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How an answer came, and what it is held to."""
+    """The source of an answer, and the state that it applies to."""
 
     via: str = "terminal"
     seen: str = ""
-    """Digest of what they were shown: anything else is not answered; empty asks nothing."""
+    """Digest of what the person saw: no other state is answered; empty: no check."""
     four_eyes: bool = False
-    """Whether who asked for it may not approve it."""
+    """Whether the requester may not approve it."""
 
 
 def answer_build(
@@ -399,7 +398,7 @@ def _require_other_eyes(connection: Connection, build: QueuedBuild, by: str) -> 
 
 
 def has_asked(store: Store, build: QueuedBuild, by: str) -> bool:
-    """Whether somebody queued a build, or had it or a task of it tried again."""
+    """Return whether a person queued a build, or retried it or one of its tasks."""
     with store.read() as connection:
         return any(is_same_person(by, one) for one in _list_askers(connection, build))
 

@@ -1,4 +1,4 @@
-"""The state of a build, drawn from its events: a pure fold.
+"""Fold a build's events into its state.
 
 A build's own events say who has it and how it ended; while a run goes on in its clone, that run's
 journal says how far it is.
@@ -21,7 +21,7 @@ PLANNING = "PLANNING"
 EXECUTING = "EXECUTING"
 VERIFYING = "VERIFYING"
 ENDS = ("COMPLETED", "FAILED", "CANCELLED")
-"""States that nothing follows but a retry."""
+"""Final states: only a retry follows them."""
 _BY_OWN = {
     "build.queued": PENDING,
     "build.retried": PENDING,
@@ -38,14 +38,14 @@ _BY_OWN = {
     "build.failed": "FAILED",
     "build.cancelled": "CANCELLED",
 }
-"""What a build's own event makes of it; any other leaves it as it is."""
+"""New state of a build by its own event; other events don't change it."""
 _WORKS = frozenset({"attempt.started", "task.landing", "task.landed", "task.done"})
 LONGEST_NOTE = 2000
-"""Letters."""
+"""Characters of a note."""
 
 
 def fold_own(types: Iterable[str], state: str = PENDING) -> str:
-    """The state by the build's own events alone, in their order."""
+    """Return the state that follows from the build's own events."""
     for one in types:
         state = _BY_OWN.get(one, state)
     return state
@@ -59,35 +59,35 @@ def refine(state: str, types: Iterable[str]) -> str:
 
 
 def was_retried(own: Sequence[str]) -> bool:
-    """Whether a person asked for it again since the claim before this one."""
+    """Return whether a person retried the build since its previous claim."""
     claims = [at for at, kind in enumerate(own) if kind == "build.claimed"]
     return len(claims) > 1 and "build.retried" in own[claims[-2] :]
 
 
 def count_since_retry(own: Sequence[str], kind: str) -> int:
-    """How often it happened since a person asked for the build the last time."""
+    """Count the events of a kind since the last retry."""
     last = max((at for at, one in enumerate(own) if one == "build.retried"), default=0)
     return own[last:].count(kind)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkEnd:
-    """How a worker's work on a build ended: its end, or why it is handed on."""
+    """The end of a worker's work on a build: finished, or the reason to hand it on."""
 
     state: str
-    """COMPLETED, FAILED, CANCELLED, or PENDING: it is handed on; empty: others have it."""
+    """COMPLETED, FAILED, CANCELLED, or PENDING for handing it on; empty: others have it."""
     note: str = ""
     waits: str = ""
     after: float = 0.0
-    """Seconds for which nobody is to claim it."""
+    """Seconds in which it must not be claimed."""
     head: str = ""
     ending: str = "stopped"
-    """As `notify.on` has it."""
+    """Ending as in `notify.on`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEnd:
-    """How a command of ours ended."""
+    """The exit of a command of the runner."""
 
     code: int
     stderr: str
@@ -106,7 +106,7 @@ def join_lines(text: str) -> str:
 
 
 def describe_blocked(ran: CommandEnd) -> str:
-    """Which tasks are BLOCKED and why, as our own command wrote it."""
+    """Describe which tasks are BLOCKED and why, from the command's JSON output."""
     rows: Any = ran.document.get("blocked") or ()
     lines = [f"{row['id']}: {row['note']}" for row in rows]
     return shorten("; ".join(lines) or ran.stderr)

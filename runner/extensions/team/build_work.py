@@ -1,4 +1,4 @@
-"""A worker: it takes builds out of the queue and does each, from its claim to its end.
+"""The worker: take a build from the queue and run it, from claim to end.
 
 The run is a process of its own session: it lands by the lease in the remote alone, and goes on
 while the store is away. What it tells is copied from its journal; what people say is taken to it.
@@ -71,19 +71,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _TICK, _AWAY = 0.2, 2.0
-"""Seconds between looks at a run that goes on, and before a store that was away is asked again."""
+"""Seconds between checks of a run, and before an unreachable store is queried again."""
 _PATIENCE = 60.0
-"""Seconds that a run has to hand back what it holds, once it was asked to end."""
+"""Seconds for a run to release what it holds after it was asked to end."""
 _MOST = 4 << 20
 _FIRST_PAUSE, _LONGEST_PAUSE = 15.0, 600.0
 _PUT_OFF = 10
-"""Times that a build is put off, because others hold its branch or its remote is away."""
+"""How often a build is postponed because its branch is taken or its remote unreachable."""
 _LONGER = 60.0
-"""Seconds beside two ttl for which a branch that others hold is waited for with a claim."""
+"""Seconds beyond two ttl for which a claim waits for a branch that others hold."""
 _ANSWERED = (ExitCode.FAILED, ExitCode.PERSON, ExitCode.REGRESSION)
-"""Ends of a run that a person's word may change."""
+"""Results of a run that a person's answer may change."""
 _STORE_AWAY = 5.0
-"""Seconds before a store that is away is asked for builds again."""
+"""Seconds before an unreachable store is queried for builds again."""
 _NOTIFY = 30.0
 
 
@@ -96,24 +96,24 @@ class BuildWork:
     clone: BuildClone
     settings: Settings
     rung: threading.Event
-    """Set when something new may be in the store."""
+    """Set when the store may have news."""
     is_over: Callable[[], bool]
-    """Whether the worker is to end."""
+    """Whether the worker has to end."""
     tell: Callable[[str], None]
     _copy: JournalCopy = field(init=False)
     _heart: Heartbeat = field(init=False)
     _tasks: tuple[str, ...] = ()
     _shown: tuple[ShownWork, ...] = ()
     _given: Share = FREE
-    """What this claim may take."""
+    """Budget share of this claim."""
     _has_answered: bool = False
-    """Whether an answer came while the run went on, which it may not have heard any more."""
+    """Whether an answer came during the run, which may have missed it."""
     _began: float = 0.0
     _looked: float = 0.0
     _away_until: float = 0.0
 
     def go(self) -> WorkEnd:
-        """Do it, and have the store say how it ended."""
+        """Build, and record the end in the store."""
         self._began = effects.monotonic()
         pace = (self.settings.team.worker_beat, self.settings.team.worker_ttl)
         self._heart = Heartbeat(self.store, self.mine, pace, self.rung)
@@ -160,7 +160,7 @@ class BuildWork:
             return WorkEnd("FAILED", shorten(reason))
 
     def _show(self, end: WorkEnd) -> WorkEnd:
-        """With what a person is to see of it."""
+        """Collect the work to be shown to a person, and return the end unchanged."""
         self._shown = self.clone.describe_shown() if end.waits else ()
         return end
 
@@ -176,7 +176,7 @@ class BuildWork:
         return self._insist(lambda: list_own_types(self.store, self.mine.id))
 
     def _insist(self, ask: Callable[[], T]) -> T:
-        """Have the store answer, however long it is away. Raises StoreAwayError at an end."""
+        """Retry a call until the store answers. Raises StoreAwayError if the worker must stop."""
         while True:
             try:
                 return ask()
@@ -206,7 +206,7 @@ class BuildWork:
             self.clone.try_blocked_again()
 
     def _draft(self) -> WorkEnd | None:
-        """A wish in words waits as a draft of a plan, until somebody approved it."""
+        """Draft a plan for the build's request; return why the build waits, or None."""
         if not self.mine.wish:
             return None
         state = self.clone.project().state()
@@ -224,7 +224,7 @@ class BuildWork:
         return WorkEnd("PENDING", f"{waits} waits for an answer", waits, ending="waits")
 
     def _build(self) -> WorkEnd:
-        """The ordinary run; where another one holds the branch still, it is waited for."""
+        """Run the build; wait while another run holds the branch."""
         self._tasks = self.clone.list_tasks()
         self._note("analysis.completed", {"tasks": len(self._tasks)})
         until = effects.monotonic() + 2 * self.settings.git.lease_seconds + _LONGER
@@ -251,7 +251,7 @@ class BuildWork:
             self.rung.clear()
 
     def _judge(self, ran: CommandEnd) -> WorkEnd:
-        """What the end of a run means for the build."""
+        """Return the end of the build that follows from the end of a run."""
         match ran.code:
             case ExitCode.OK:
                 return WorkEnd("COMPLETED", head=self.clone.find_tip(), ending="done")
@@ -273,7 +273,7 @@ class BuildWork:
                 return WorkEnd("FAILED", ran.stderr or f"the run ended with exit {ran.code}")
 
     def _put_off(self, why: str) -> WorkEnd:
-        """Not now: others build this branch, or the remote is away."""
+        """Return an end that postpones the build, or fails it after too many attempts."""
         tries = count_since_retry(self._list_own(), "build.put-off")
         if tries >= _PUT_OFF:
             return WorkEnd("FAILED", shorten(why))
@@ -286,7 +286,7 @@ class BuildWork:
         return replace(self._given, spent=spent, is_whole=is_whole)
 
     def _find_stop(self) -> WorkEnd | None:
-        """Why nothing more is to be done for it here."""
+        """Return why the build must stop on this worker, or None."""
         if self._heart.is_lost:
             raise LostClaimError(f"{self.mine.short} was taken over by another worker")
         if by := self._heart.cancelled_by:
@@ -301,7 +301,7 @@ class BuildWork:
     # --- a command that goes on ---------------------------------------------------------
 
     def _run(self, *words: str) -> CommandEnd:
-        """A command of ours on the build's branch, to its end, or until it is to be ended."""
+        """Run a runner command on the build's branch until it ends or is stopped."""
         self.clone.require_branch()
         environ = self._share.limit(self.clone.environ, self.settings)
         command = OwnCommand(words, self.clone.place, environ, stays=True)
@@ -339,7 +339,7 @@ class BuildWork:
             return True
 
     def _look(self) -> None:
-        """Take what is new there here, and what is new here there; a store that is away waits."""
+        """Copy new journal lines to the store and fetch answers; retry later on an error."""
         now = effects.monotonic()
         if now < self._away_until or self._heart.is_lost:
             return
@@ -379,7 +379,7 @@ class BuildWork:
             self._has_answered = True
 
     def _reject_draft(self, item: str, reason: str, seen: str) -> str:
-        """By a command, which drafts anew and takes its time."""
+        """Reject a draft with a command, which also writes a new one."""
         try:
             require_shown(self.clone.project(), item, seen)
         except RunnerError as error:
@@ -408,13 +408,13 @@ class BuildWork:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRequest:
-    """How long a worker works, and what it offers."""
+    """A worker's working time and abilities."""
 
     tags: tuple[str, ...] = ()
     once: bool = False
-    """It ends after one build, or where none waits."""
+    """Whether to end after one build, or if none waits."""
     until_idle: bool = False
-    """It ends where none waits."""
+    """Whether to end if no build waits."""
 
 
 @dataclass
@@ -428,11 +428,11 @@ class TeamWorker:
     tell: Callable[[str], None]
     on_end: Callable[[QueuedBuild, WorkEnd], None]
     over: threading.Event = field(default_factory=threading.Event)
-    """Set: what goes on is ended, and the build handed back."""
+    """When set, current work is ended and the build is handed back."""
     rung: threading.Event = field(default_factory=threading.Event)
 
     def serve(self) -> None:
-        """Work until there is nothing more to do, or it is ended.
+        """Run builds until none is left or the worker is stopped.
 
         Raises StoreAwayError where the store is away from the beginning, and OSError where the disk
         is full and nobody waits.
@@ -454,7 +454,7 @@ class TeamWorker:
 
     @property
     def me(self) -> Claimer:
-        """What the store calls it."""
+        """Identity of the worker in the store."""
         name = f"{find_actor(self.environ)}/{os.getpid()}"
         return Claimer(name, socket.gethostname(), self.asked.tags, self.settings.team.worker_ttl)
 
@@ -462,7 +462,7 @@ class TeamWorker:
         return claim_build(self.store, self.me, self._tell_of_lost)
 
     def _claim_later(self) -> QueuedBuild | None:
-        """The next build, once the store answers and the disk takes it; None where it ends before.
+        """Return the next build when store and disk are usable; None if the worker stops.
 
         A worker that took builds which it cannot clone would keep them from those that can.
         """
@@ -493,11 +493,11 @@ class TeamWorker:
 
     def _wait(self, seconds: float) -> None:
         self.rung.wait(seconds)
-        # Before the store is asked: what rings while it is asked is kept for the next wait.
+        # Before the store query: a signal during the query is kept for the next wait.
         self.rung.clear()
 
     def end(self) -> None:
-        """Have it end soon; from any thread."""
+        """Stop the worker soon; may be called from any thread."""
         self.over.set()
         self.rung.set()
 
@@ -534,7 +534,7 @@ class TeamWorker:
         self._tell_end(mine, WorkEnd(mine.state, mine.note))
 
     def _notify(self, mine: QueuedBuild, end: WorkEnd) -> None:
-        """Hand `notify.command` a line about the build, as a run does about itself."""
+        """Pipe a line about the build to `notify.command`."""
         line = self.settings.notify.command
         if not line or end.ending not in self.settings.notify.on:
             return

@@ -1,4 +1,4 @@
-"""Events of a build in the store: its own, written here, and the lines of its clone's journal.
+"""The events of a build in the store: its own, and its clone's journal lines.
 
 Events of a team's builds for whoever tells them on: in order for each journal, piece by piece.
 
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
 
 READY = "branch.created"
-"""Since this event of its own, a build is as far as the journal of its clone says."""
+"""After this own event, a build's state follows the journal of its clone."""
 _AT_ONCE = 500
 _NAMES = ("id", "time", "type", "run", "task", "causation", "correlation", "producer")
 _SEQ = '"seq":0'
 _TURN = int.from_bytes(b"runner", "big")
-"""The key of the lock, which is the database's."""
+"""Key of the advisory lock, unique in the database."""
 _ALL_EVERY = 600.0
-"""Seconds from one look at all builds to the next."""
+"""Seconds between two checks of all builds."""
 
 
 def _insert_next() -> Insert:
-    """An event behind the last one of its build, by one way to the server instead of three."""
+    """Return a statement that inserts an event after the last one of its build."""
     own: dict[str, Any] = {name: bindparam(name, type_=Text) for name in _NAMES}
     last = select(func.max(events.c.seq)).where(events.c.journal == bindparam("of"))
     seq = func.coalesce(last.scalar_subquery(), 0) + 1
@@ -123,10 +123,10 @@ def _tags_of(connection: Connection, build: str) -> str:
 
 
 def list_journals(connection: Connection, build: str) -> tuple[str, ...]:
-    """Ids of the journals of clones that a build has events of, the last claim's at the end."""
+    """Return the IDs of a build's clone journals, the latest claim's last."""
     query = select(events.c.journal).where(events.c.build == build, events.c.journal != build)
     known = sorted(connection.execute(query.distinct()).scalars())
-    # Not by their times: each host has a clock of its own, and one of them may be a day ahead.
+    # Not by time: each host has its own clock, which may be a day ahead.
     own = (json.loads(line) for line in read_lines(connection, build))
     begun = [str(one.get("journal", "")) for one in own if one["type"] == READY]
     place = {journal: at for at, journal in enumerate(begun)}
@@ -134,20 +134,20 @@ def list_journals(connection: Connection, build: str) -> tuple[str, ...]:
 
 
 def list_own_types(store: Store, build: str) -> list[str]:
-    """The kinds of a build's own events, in their order. Raises StoreAwayError."""
+    """Return the types of a build's own events in order. Raises StoreAwayError."""
     query = select(events.c.type).where(events.c.journal == build).order_by(events.c.seq)
     with store.read() as connection:
         return list(connection.execute(query).scalars())
 
 
 def find_last_seq(connection: Connection, journal: str) -> int:
-    """Number of the last event of a journal that is in the store; 0 for none."""
+    """Return the number of a journal's last event in the store; 0 if there is none."""
     query = select(func.max(events.c.seq)).where(events.c.journal == journal)
     return int(connection.execute(query).scalar() or 0)
 
 
 def is_copied(store: Store, build: str, journal: bytes) -> bool:
-    """Whether the store has a journal to its last line, or let it go (`store_upkeep`)."""
+    """Return whether the store has a journal's last line, or has pruned the journal."""
     lines = journal.splitlines(keepends=True)
     if not lines:
         return True
@@ -162,7 +162,7 @@ def is_copied(store: Store, build: str, journal: bytes) -> bool:
 
 
 def read_lines(connection: Connection, journal: str, after: int = 0) -> list[str]:
-    """The lines of one journal behind a number, in their order."""
+    """Return the lines of a journal after event number `after`, in order."""
     query = (
         select(events.c.line)
         .where(events.c.journal == journal, events.c.seq > after)
@@ -172,28 +172,27 @@ def read_lines(connection: Connection, journal: str, after: int = 0) -> list[str
 
 
 def read_last(connection: Connection, build: str, most: int) -> list[tuple[str, str]]:
-    """Journal and line of the last events of a build, its own and its clones', the newest first."""
+    """Return journal and line of the last events of a build and its clones, newest first."""
     query = select(events.c.journal, events.c.line).where(events.c.build == build)
     query = query.order_by(events.c.time.desc(), events.c.seq.desc()).limit(most)
     return [(str(row.journal), str(row.line)) for row in connection.execute(query)]
 
 
 def count_events(connection: Connection, known: Sequence[str]) -> list[tuple[str, int]]:
-    """How many events there are of each of these builds."""
+    """Count the events of each of these builds."""
     query = select(events.c.build, func.count()).where(events.c.build.in_(known))
     rows = connection.execute(query.group_by(events.c.build).order_by(events.c.build))
     return [(str(build), int(number)) for build, number in rows]
 
 
 def draw_state(connection: Connection, build: str) -> str:
-    """The state of a build as its events have it."""
+    """Compute the state of a build from its events."""
     own = [json.loads(line) for line in read_lines(connection, build)]
     state = fold_own(one["type"] for one in own)
     ready = next((one for one in reversed(own) if one["type"] == READY), None)
     if ready is None:
         return state
-    # What its journal held before the claim belongs to an earlier one, and says nothing of this
-    # state.
+    # Journal entries from before the claim belong to an earlier one and don't affect this state.
     query = select(events.c.type).where(
         events.c.journal == ready.get("journal", ""), events.c.seq > ready.get("after", 0)
     )
@@ -201,20 +200,20 @@ def draw_state(connection: Connection, build: str) -> str:
 
 
 def decode_lines(lines: Iterable[str]) -> Iterable[Record]:
-    """The records of lines, to be folded."""
+    """Yield the decoded records of lines."""
     return (decode(line.encode()) for line in lines)
 
 
 def write_tasks(connection: Connection, build: str, state: RunState) -> None:
-    """Have the tasks of a build as a fold of its journal says them."""
+    """Replace the tasks of a build by those of its journal's state."""
     connection.execute(delete(tasks).where(tasks.c.build == build))
     if rows := [_task_row(build, one) for one in state.tasks.values()]:
         connection.execute(tasks.insert(), rows)
 
 
 def update_tasks(connection: Connection, build: str, before: RunState, after: RunState) -> None:
-    """Have those tasks of a build anew that a fold says otherwise than it did."""
-    # The fold keeps the very object of a task without a new event (`journal/state`).
+    """Update the tasks of a build whose state has changed."""
+    # The fold keeps the same object for a task without new events (`journal/state`).
     rows = [
         _task_row(build, one) for one in after.tasks.values() if one is not before.tasks.get(one.id)
     ]
@@ -249,7 +248,7 @@ class DeliveryTurn:
         self._held: Connection | None = None
 
     def require(self) -> None:
-        """Have it, or raise RunnerError, exit 6, while somebody else has; StoreAwayError."""
+        """Acquire the turn. Raises RunnerError (exit 6) if another process has it."""
         if self._store.is_sqlite:
             return
         with self._lock:
@@ -271,7 +270,7 @@ class DeliveryTurn:
                 return True
         with ExitStack() as stack:
             held = stack.enter_context(self._store.hold())
-            # Of the session, not of a transaction: none stays open (PostgreSQL, 13.3.5).
+            # A session lock, not a transaction's: no transaction stays open (PostgreSQL, 13.3.5).
             if not held.execute(text(f"SELECT pg_try_advisory_lock({_TURN})")).scalar():
                 return False
             self._held, self._stack = held, stack.pop_all()
@@ -284,7 +283,7 @@ class DeliveryTurn:
         self._stack.close()
 
     def close(self) -> None:
-        """Let others have it."""
+        """Release the turn."""
         with self._lock:
             self._let_go()
 
@@ -299,7 +298,7 @@ class StoredEvents:
         self._looked = 0.0
 
     def list_unsettled(self, reached: Callable[[str], int]) -> list[tuple[str, str]]:
-        """Builds that may have something new, with their repositories, the oldest first.
+        """Return the builds that may have new events, with their repositories, oldest first.
 
         `reached` returns the last delivered number of the build's own events.
         """
@@ -318,7 +317,7 @@ class StoredEvents:
             self._turn.require()
 
     def look_again(self) -> None:
-        """Look at all builds the next time: not everything was delivered."""
+        """Examine all builds the next time, since not every event was delivered."""
         self._looked = 0.0
 
     def _find_live(self) -> dict[str, str]:
@@ -343,12 +342,12 @@ class StoredEvents:
         return ((str(id_), str(name)) for id_, name, seq in rows if (seq or 0) > reached(str(id_)))
 
     def find_last(self, build: str) -> int:
-        """The number of the last event of a build's own."""
+        """Return the number of the build's last own event."""
         with self._store.read() as connection:
             return find_last_seq(connection, build)
 
     def list_journals(self, build: str) -> tuple[str, ...]:
-        """Those of its clones, then the build's own.
+        """Return the journals of a build's clones, then the build's own.
 
         In this order the last of its own events comes after all others: an end is such an event.
         """
@@ -358,7 +357,7 @@ class StoredEvents:
         return (*(one for one in found if one != build), build)
 
     def read_behind(self, journal: str, after: int) -> Iterator[tuple[int, str, str]]:
-        """Number, type and line of each event behind a number; no transaction stays open."""
+        """Yield number, type and line of each event after a number, without a transaction."""
         while True:
             query = select(events.c.seq, events.c.type, events.c.line)
             query = query.where(events.c.journal == journal, events.c.seq > after)

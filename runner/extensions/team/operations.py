@@ -1,4 +1,4 @@
-"""Commands of the team: store, people, repositories, queue and workers."""
+"""The operations of the team: store, people, repositories, queue and workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations of a team's page and its API: queue, people, news."""
+"""The operations of a team's page and its API: queue, people, news."""
 
 from __future__ import annotations
 

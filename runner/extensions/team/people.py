@@ -1,4 +1,4 @@
-"""Who belongs to a team: people, what their role lets them do, and the tokens they come with.
+"""The people of a team: their roles, permissions and tokens.
 
 A token is shown once, to whoever made it; the store keeps its digest. Each change of people and
 tokens is recorded as an act, with who did it and from where.
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from runner.extensions.team.store_engine import Store
 
 ROLES = ("viewer", "reviewer", "operator", "admin")
-"""Each may what the ones before it may."""
+"""Roles in ascending order; each includes the previous ones."""
 PREFIX = "rnr_"
-"""How a token begins, so that one that leaked is seen to be one."""
+"""Prefix of a token, so that a leaked one is recognisable."""
 _BYTES = 32
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 _TOKEN_ID = re.compile(r"[0-9a-f]{8}")
@@ -50,7 +50,7 @@ class Token:
     made: str
     by: str
     ends: str
-    """From when on it opens nothing; empty: never."""
+    """Expiry; empty: never."""
     used: str
     revoked: str
     revoked_by: str
@@ -72,13 +72,13 @@ class Person:
     tokens: tuple[Token, ...] = ()
 
     def may(self, role: str) -> bool:
-        """Whether they may what this role may."""
+        """Return whether the person has this role or a higher one."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
 @dataclass(frozen=True, slots=True)
 class Doer:
-    """Who does something, and from where: `terminal` or `page`."""
+    """The person who acts, and from where: `terminal` or `page`."""
 
     name: str
     via: str = "terminal"
@@ -86,7 +86,7 @@ class Doer:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What somebody did to people and tokens."""
+    """An action on people and tokens."""
 
     time: str
     kind: str
@@ -97,7 +97,7 @@ class Act:
 
 
 def is_same_person(one: str, other: str) -> bool:
-    """Whether two names are taken for one person's.
+    """Return whether two names belong to one person: `ada@laptop` equals `ada`.
 
     At a terminal it is `ada@laptop`, at the page `ada`. Two people of one name on two machines are
     taken for one: where that matters, it only refuses.
@@ -109,7 +109,7 @@ def is_same_person(one: str, other: str) -> bool:
 
 
 def add_person(store: Store, name: str, role: str, doer: Doer) -> Person:
-    """Make somebody known. Raises RunnerError for a name that is none or known, and such a role."""
+    """Add a person. Raises RunnerError for an invalid or known name or an unknown role."""
     if not _NAME.fullmatch(name):
         raise RunnerError("invalid name", where=name, hint="use lowercase letters and digits: ada")
     _require_role(role)
@@ -127,7 +127,7 @@ def add_person(store: Store, name: str, role: str, doer: Doer) -> Person:
 
 
 def list_people(store: Store) -> tuple[Person, ...]:
-    """Everybody, by name, with their tokens, the newest first."""
+    """Return all people by name, with their tokens, newest first."""
     with store.read() as connection:
         known = connection.execute(tokens.select().order_by(tokens.c.made.desc())).mappings()
         own = [_token_of(row) for row in known]
@@ -136,7 +136,7 @@ def list_people(store: Store) -> tuple[Person, ...]:
 
 
 def _hold_person(connection: Connection, name: str) -> Person:
-    """One of them, who stays as they are until the transaction ends. Raises RunnerError."""
+    """Return a person and lock their row until the transaction ends. Raises RunnerError."""
     query = people.select().where(people.c.name == name).with_for_update()
     row = connection.execute(query).mappings().first()
     if row is None:
@@ -150,7 +150,7 @@ def _make_unknown(name: str, known: Iterable[str]) -> RunnerError:
 
 
 def set_role(store: Store, name: str, role: str, doer: Doer) -> None:
-    """Have somebody may something else from now on. Raises RunnerError; for oneself, too."""
+    """Change a person's role. Raises RunnerError, also for the doer's own role."""
     _require_role(role)
     _require_other(name, doer)
     with store.write() as connection:
@@ -160,7 +160,7 @@ def set_role(store: Store, name: str, role: str, doer: Doer) -> None:
 
 
 def remove_person(store: Store, name: str, doer: Doer) -> None:
-    """Have somebody be nobody, and their tokens open nothing. Raises RunnerError; for oneself."""
+    """Remove a person and their tokens. Raises RunnerError, also for the doer."""
     _require_other(name, doer)
     with store.write() as connection:
         _hold_person(connection, name)
@@ -174,7 +174,7 @@ def _require_role(role: str) -> None:
 
 
 def _require_other(name: str, doer: Doer) -> None:
-    """Who takes their own way in away finds no way back at the page."""
+    """Raise RunnerError for changes of one's own account, which could lock the last admin out."""
     if name == doer.name:
         raise RunnerError(
             "you cannot change your own role or remove yourself",
@@ -189,7 +189,7 @@ def _require_other(name: str, doer: Doer) -> None:
 def make_token(
     store: Store, name: str, doer: Doer, *, label: str = "", seconds: float = 0.0
 ) -> tuple[str, Token]:
-    """Make a token of a person, which is returned only here. Raises RunnerError for nobody.
+    """Create a token and return its secret, which is not stored. Raises RunnerError.
 
     With `seconds` it opens nothing after that.
     """
@@ -207,7 +207,7 @@ def make_token(
 
 
 def revoke_token(store: Store, id_: str, doer: Doer) -> Token:
-    """Have a token open nothing any more, whoever is in by it. Raises RunnerError for none."""
+    """Revoke a token and end its sessions. Raises RunnerError for an unknown or revoked token."""
     if not _TOKEN_ID.fullmatch(id_):
         raise RunnerError(f"{id_!a} is not a valid token ID", hint="runner team people list")
     with store.write() as connection:
@@ -228,8 +228,8 @@ def revoke_token(store: Store, id_: str, doer: Doer) -> Token:
 
 
 def sign_in(store: Store, secret: str, note: str) -> tuple[Person, Token] | None:
-    """Whose token this is, and that they are here now; None for one that opens nothing."""
-    # Found by its digest: how long that takes tells nothing of the token itself.
+    """Return the owner of a token and record the sign-in; None for an invalid token."""
+    # Found by digest: the lookup's duration reveals nothing of the token itself.
     with store.write() as connection:
         of_token = tokens.select().where(tokens.c.digest == _digest(secret))
         row = connection.execute(of_token).mappings().first()
@@ -248,7 +248,7 @@ def sign_in(store: Store, secret: str, note: str) -> tuple[Person, Token] | None
 
 
 def find_standing(store: Store, id_: str) -> Person | None:
-    """Whose token this is as they stand now; None where it opens nothing any more."""
+    """Return the current owner of a token; None if it is expired or revoked."""
     with store.read() as connection:
         query = select(*people.c, tokens.c.revoked, tokens.c.ends)
         query = query.join(tokens, tokens.c.person == people.c.name).where(tokens.c.id == id_)
@@ -259,7 +259,7 @@ def find_standing(store: Store, id_: str) -> Person | None:
 
 
 def list_acts(store: Store) -> tuple[Act, ...]:
-    """What was done to people and tokens last, the newest first."""
+    """Return the latest changes of people and tokens, newest first."""
     query = acts.select().order_by(acts.c.id.desc()).limit(_SHOWN)
     with store.read() as connection:
         return tuple(
@@ -283,8 +283,8 @@ def _token_of(row: Mapping[Any, Any]) -> Token:
 
 
 def _digest(secret: str) -> str:
-    # A token has 256 random bits, so a plain digest of it cannot be guessed back: no salt, no slow
-    # hash (those are for what people choose).
+    # A token has 256 random bits, so a plain digest cannot be reversed by guessing: no salt, no
+    # slow hash (those are for chosen passwords).
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What a team has: `runner team repo`, the repositories that it builds, and `people`.
+"""`runner team repo` and `team people`: manage repositories and people.
 
 Who belongs to it, what they may do at its page, and their tokens.
 """
@@ -31,7 +31,7 @@ else:
 
 
 def execute_repo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Do it. Raises RunnerError; `check` ends 1 where one does not answer."""
+    """Run `team repo`. Raises RunnerError; `check` exits with 1 for an unreachable repository."""
     if given.verb in ("add", "remove") and not given.what:
         raise RunnerError(f"repo {given.verb} needs a URL or name", hint="runner team repo --help")
     with open_team(given, environ) as store:
@@ -101,7 +101,7 @@ _DEFAULT_ROLE = "viewer"
 
 
 def execute_people(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Do it. Raises RunnerError."""
+    """Run `team people`. Raises RunnerError."""
     takes = _TAKES[given.verb]
     if len(given.what) != takes:
         words = ("no argument", "one name or ID", "a name and a role")[takes]

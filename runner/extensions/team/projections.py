@@ -1,4 +1,4 @@
-"""What the store says of builds, made again from their journals; and whether it says the same."""
+"""Rebuild the store's tables of builds from their journals, and compare them."""
 
 from __future__ import annotations
 
@@ -45,24 +45,24 @@ if TYPE_CHECKING:
     from runner.journal.events import Record
 
 _AT_ONCE = 1 << 20
-"""Bytes that one transaction takes, or one line."""
+"""Bytes of one transaction, or one line."""
 _VERIFIES = "verification.started"
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What came of making projections again."""
+    """The result of rebuilding projections."""
 
     builds: int
     events: int
     unreached: tuple[tuple[str, str], ...]
-    """Builds of which a journal could not be read, with where it is; their copies were kept."""
+    """Builds with an unreadable journal, and its location; their copies were kept."""
     pruned: int
-    """Builds of which the copies went (`store_upkeep`): they are left so."""
+    """Builds whose copies were pruned (`store_upkeep`): they stay so."""
 
 
 def rebuild(store: Store) -> Rebuilt:
-    """Make events and tasks again from the journals that this machine can read.
+    """Rebuild events and tasks from the journals that this machine can read.
 
     A journal that is elsewhere, or gone, leaves what the store has of it as it is.
     """
@@ -73,7 +73,7 @@ def rebuild(store: Store) -> Rebuilt:
         is_here = row.host in ("", socket.gethostname())
         lines = _read_whole_lines(row.place, row.plan) if is_here else None
         with store.write() as connection:
-            # What a worker writes of it, it writes with this row locked (`write_mine`).
+            # A worker writes these rows with this row locked (`write_mine`).
             query = select(builds.c.id).where(builds.c.id == row.id)
             connection.execute(query.with_for_update())
             is_left_so = is_pruned(connection, row.id)
@@ -96,7 +96,7 @@ def rebuild(store: Store) -> Rebuilt:
 
 def _copy_again(connection: Connection, build: str, lines: list[bytes]) -> int:
     journal, last = (decode(line, wanted=()) for line in (lines[0], lines[-1]))
-    # What is behind them the store alone has: the file is damaged there, or was cut off.
+    # Only the store has later events: the file is damaged there, or was truncated.
     known = (events.c.journal == journal.id) & (events.c.seq <= last.seq)
     connection.execute(delete(events).where(known))
     add_lines(connection, build, journal.id, lines)
@@ -104,7 +104,7 @@ def _copy_again(connection: Connection, build: str, lines: list[bytes]) -> int:
 
 
 def project_tasks(connection: Connection, build: str) -> None:
-    """The tasks of a build, as the newest journal of its clones has them."""
+    """Write the tasks of a build from the newest journal of its clones."""
     if journals := list_journals(connection, build):
         lines = read_lines(connection, journals[-1])
         write_tasks(connection, build, fold(decode_lines(lines)))
@@ -132,7 +132,7 @@ def _read_whole_lines(place: str, plan: str) -> list[bytes] | None:
 
 
 def find_faults(store: Store) -> Iterator[str]:
-    """What is wrong in the store, a line each; what is only late is not."""
+    """Yield the faults of the store, a line each; delays are not reported."""
     if store.is_sqlite:
         yield from _check_file(store)
     with store.read() as connection:
@@ -198,22 +198,22 @@ class JournalCopy:
     _journal: str = ""
     _begun: bool = False
     _old: int = 0
-    """The number of the last event from before this claim."""
+    """Number of the last event before this claim."""
     dollars: float = 0.0
-    """The reported cost of implementers in this claim."""
+    """Reported cost of implementers in this claim."""
     is_reported: bool = True
-    """Whether nothing kept an implementer from reporting its cost."""
+    """Whether every implementer could report its cost."""
     _open: set[str] = field(default_factory=set)
 
     @classmethod
     def begin(cls, path: Path, branch: str) -> Self:
-        """One by which nothing counts for this claim that is there already."""
+        """Create a copy that ignores all lines already in the journal."""
         made = cls(path, branch)
         made.read_old()
         return made
 
     def read_old(self) -> None:
-        """Take in what is there before a run begins: it tells nothing of this claim's state."""
+        """Read the journal of earlier runs, which does not count for this claim's state."""
         while lines := self._read():
             self.state, _ = self._take(self.state, lines)
             if not lines:
@@ -252,7 +252,7 @@ class JournalCopy:
             if became != now.state:
                 update = builds.update().where(builds.c.id == mine.id)
                 connection.execute(update.values(state=became))
-        # Only behind the commit: where it fails, the same lines are read again.
+        # Only after the commit: if it fails, the same lines are read again.
         self._journal, self._begun, self.state = journal, True, state
         self._offset += sum(map(len, lines))
         self._count(records)
@@ -264,7 +264,7 @@ class JournalCopy:
         It is another claim's: nothing of it tells of this one. Raises LostClaimError,
         StoreAwayError: then the clone has to stay.
         """
-        # What a store cannot hold at all it would not get from a clone that stays, either.
+        # Values that a store cannot hold would not be copied from a surviving clone either.
         with suppress(UnfitValueError):
             while lines := self._read():
                 self.state, records = self._take(self.state, lines)
@@ -296,7 +296,7 @@ class JournalCopy:
                     self.dollars += find_usage(drafted).dollars
 
     def _begin(self, connection: Connection, mine: QueuedBuild, journal: str, state: str) -> str:
-        """Say once which journal tells of this claim, and since when; gives the state."""
+        """Record once which journal belongs to this claim and from where, and return the state."""
         if self._begun:
             return state
         fields = {"branch": self.branch, "journal": journal, "after": self._old}
@@ -304,24 +304,23 @@ class JournalCopy:
         return fold_own([READY], state)
 
     def _read(self) -> list[bytes]:
-        """Whole lines behind those that were taken, as many as go into one transaction."""
+        """Return the next complete lines, as many as fit into one transaction."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self._offset)
                 data = file.read(_AT_ONCE)
-                # A line that is longer than one piece is read whole: the copy would never come past
+                # Read a line longer than one piece completely: otherwise the copy would never pass
                 # it.
                 if data and b"\n" not in data:
                     data += file.readline()
         except FileNotFoundError:
             return []
         lines = data.splitlines(keepends=True)
-        # Without its end the last one is being written at this moment: the next look finds it
-        # whole.
+        # A last line without its end is still being written: the next read finds it complete.
         return lines if not lines or lines[-1].endswith(b"\n") else lines[:-1]
 
     def _take(self, state: RunState, lines: list[bytes]) -> tuple[RunState, Sequence[Record]]:
-        """The state with these lines; those behind a damaged one are left out of the list."""
+        """Return the state after these lines, and the records before the first damaged one."""
         records = []
         for at, line in enumerate(lines):
             try:

@@ -1,4 +1,4 @@
-"""`runner team queue`: builds for a team's workers, answered from anywhere; `worker` builds."""
+"""`runner team queue` and `worker`: queue, answer and run builds for a team."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _beside(seen: object) -> dict[str, object]:
 
 
 def execute_worker(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Work. Raises RunnerError; ends 0 on SIGTERM, 130 on Ctrl-C, both after handing back."""
+    """Run a worker. Raises RunnerError; exits with 0 on SIGTERM and 130 on Ctrl-C."""
     if given.bridge:
         raise RunnerError(
             "worker --bridge was removed: the bridge is a separate process",
@@ -218,7 +218,7 @@ def _print_end(build: QueuedBuild, end: WorkEnd) -> None:
 
 
 def _end_with_signal(worker: TeamWorker) -> threading.Event:
-    """SIGTERM and Ctrl-C have it end; the event is set by the second of them."""
+    """Install handlers that stop the worker on SIGTERM and Ctrl-C; the event is set by Ctrl-C."""
     interrupted = threading.Event()
 
     def end(number: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""The repositories of a team: what may be queued."""
+"""The repositories of a team: those that builds may be queued for."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Registered:
     name: str
     url: str
     branch: str
-    """What builds begin on; empty: the remote's default branch."""
+    """Branch from which builds start; empty: the remote's default branch."""
     plan: str
-    """Path of the plan; empty: where plans usually are."""
+    """Path of the plan; empty: the usual places."""
     credential: str
-    """Name of the variable that has the login where it is built; empty: none is needed."""
+    """Variable with the login on the build machine; empty: none needed."""
     added: str
     by: str
 
@@ -87,7 +87,7 @@ def try_access(
     permitted: Collection[str] | None = None,
     folders: Collection[str] = (),
 ) -> tuple[str, str]:
-    """The branch that builds begin on and its commit, asked of the remote now.
+    """Return the initial branch and its commit from the remote. Raises RunnerError.
 
     `permitted` are the tokens that may go to a host that somebody else registered, and
     `folders` where one of this machine may lie; None where the person names it all now. Raises
@@ -113,14 +113,14 @@ def _no_such_branch(url: str, branch: str, there: Sequence[str]) -> RunnerError:
 
 
 def list_repositories(store: Store) -> tuple[Registered, ...]:
-    """All of them, by name."""
+    """Return all registered repositories by name."""
     with store.read() as connection:
         rows = connection.execute(repositories.select().order_by(repositories.c.name)).mappings()
         return tuple(_of_row(row) for row in rows)
 
 
 def find_repository(store: Store, name: str) -> Registered:
-    """One of them. Raises RunnerError for a name that is none."""
+    """Return the repository of this name. Raises RunnerError if it is unknown."""
     known = {one.name: one for one in list_repositories(store)}
     if name not in known:
         hint = did_you_mean(name, known) or "runner team repo list; runner team repo add URL"
@@ -129,7 +129,7 @@ def find_repository(store: Store, name: str) -> Registered:
 
 
 def remove_repository(store: Store, name: str) -> None:
-    """Let nothing be queued of it any more; builds that ended stay listed.
+    """Remove a repository, so that it cannot be queued; finished builds stay listed.
 
     Raises RunnerError, exit 6 while builds of it wait or go on.
     """

@@ -129,7 +129,7 @@ def _find_gateway(given: argparse.Namespace, address: str, port: int) -> Gateway
     if not names:
         shown = f"[{address}]" if ":" in address else address
         names = [shown, *(("localhost",) if address == listener.LOOPBACK else ())]
-    # A proxy is called by its own port, which is in its name where it is not the usual one.
+    # A proxy uses its own port, which its name includes if it is not the default.
     if proxy is None and not (scheme == "https" and port == _HTTPS):
         names = [name if _has_port(name) else f"{name}:{port}" for name in names]
     return guard.Gateway(frozenset(names), scheme, proxy)

@@ -1,4 +1,4 @@
-"""What waits in a build, as a person is shown it: kept in the store, for its clone is elsewhere.
+"""Pending work of a build, stored for display because its clone is elsewhere.
 
 It comes with a digest of what was shown. An answer that carries it is of that and nothing else:
 the store refuses it once the work moved, and so does the clone it is taken to.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from runner.project import Project
 
 MOST = 1 << 20
-"""Bytes of files that are kept of one item; what is larger is looked at where the clone is."""
+"""Bytes of files stored for one item; larger ones are only in the clone."""
 _MOST_WORDS = 2_000
 
 
@@ -47,14 +47,14 @@ class ShownWork:
     document: Mapping[str, object]
     """`title`, `kind`, `note`, `signs`, `tone`, `words`, `questions`, `files`, `proofs`."""
     answered: str = ""
-    """By whom; empty: nobody yet."""
+    """Person who answered; empty: none yet."""
 
 
 # --- in the clone ---------------------------------------------------------------------
 
 
 def describe_shown(project: Project) -> tuple[ShownWork, ...]:
-    """All that waits in a project, what could do harm first. Raises RunnerError."""
+    """Return all waiting items of a project, the riskiest first. Raises RunnerError."""
     with Repository.open(project.root) as repository:
         state = project.state()
         known = [one for one in list_waiting(project, repository, state) if not one.answered]
@@ -132,7 +132,7 @@ def _pack(content: bytes | None) -> str | None:
 def read_files(
     document: Mapping[str, object],
 ) -> tuple[tuple[Change, bytes | None, bool], ...]:
-    """The files of a document: each change, its bytes before, and whether both are there."""
+    """Return a document's files: the change, its old bytes, and whether both are complete."""
     rows = document["files"]
     assert isinstance(rows, list)  # as it was written above
     return tuple(
@@ -156,7 +156,7 @@ def _unpack(text: str | None) -> bytes | None:
 
 
 def write_shown(connection: Connection, build: str, rows: Iterable[ShownWork]) -> None:
-    """Have exactly this be shown of a build."""
+    """Replace the work that is shown of a build."""
     connection.execute(shown.delete().where(shown.c.build == build))
     for place, one in enumerate(rows):
         values = {"build": build, "item": one.item, "place": place, "seen": one.seen}
@@ -165,7 +165,7 @@ def write_shown(connection: Connection, build: str, rows: Iterable[ShownWork]) -
 
 
 def list_shown(store: Store, build: str) -> tuple[ShownWork, ...]:
-    """What is shown of a build, what could do harm first."""
+    """Return the work shown of a build, riskiest first."""
     query = shown.select().where(shown.c.build == build).order_by(shown.c.place)
     with store.read() as connection:
         return tuple(
@@ -175,7 +175,7 @@ def list_shown(store: Store, build: str) -> tuple[ShownWork, ...]:
 
 
 def mark_answered(connection: Connection, build: str, item: str, seen: str, by: str) -> None:
-    """Have nobody else answer it.
+    """Mark an item as answered.
 
     Raises RunnerError, exit 6, where something was `seen` that is not shown any more.
     """

@@ -1,4 +1,4 @@
-"""`runner stats --team`: a team's builds by state, and what is left of its budget."""
+"""`runner stats --team`: a team's builds by state, and its remaining budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`runner team store`: where a team's repositories, queue and events are kept."""
+"""`runner team store`: manage the store of a team's repositories, queue and events."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ def tell(given: argparse.Namespace, kind: str, *lines: str, **content: object) -
 
 
 def address_of_store(given: argparse.Namespace, environ: Mapping[str, str]) -> str:
-    """The address of the store that is meant. Raises RunnerError."""
+    """Return the address of the selected store. Raises RunnerError."""
     address = given.store or read_settings(environ).team.store
     return store_engine.find_address(paths.Places.of(environ).state, address)
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
-    """What holds here, in a repository or outside. Raises RunnerError."""
+    """Load the settings for the current folder, in a repository or outside. Raises RunnerError."""
     return loading.load_settings(Path.cwd(), environ, {}).settings
 
 
 @contextmanager
 def open_team(given: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[Store]:
-    """The store that is meant, while entered. Raises RunnerError where it is not ready."""
+    """Open the configured store for the block. Raises RunnerError if it is not ready."""
     with store_engine.open_store(address_of_store(given, environ)) as store:
         yield store
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    """Do it. Raises RunnerError; `check` ends 1 where something is wrong."""
+    """Run `team store`. Raises RunnerError; `check` exits with 1 if it finds a fault."""
     needs_file = given.verb in ("backup", "restore")
     if needs_file != bool(given.file):
         why = "needs a file" if needs_file else "takes no file"

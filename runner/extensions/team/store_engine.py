@@ -1,4 +1,4 @@
-"""The store: SQLite for one machine, PostgreSQL for several; one way to read and write both.
+"""The store's database: SQLite for one machine, PostgreSQL for several.
 
 The doorbell of the store: who waits for something new there is woken when somebody writes it.
 
@@ -40,27 +40,27 @@ _NETWORK = frozenset(
     {"nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs"}
     | {"fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "glusterfs", "ocfs2", "gfs2"}
 )
-"""Where the locks of two machines do not see each other, so that SQLite would lose writes."""
+"""File systems without locks across machines, on which SQLite would lose writes."""
 
-# Up to the `@`, as SQLAlchemy reads it: a password made as base64 has slashes.
+# Up to the `@`, like SQLAlchemy: a base64 password contains slashes.
 _PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
 _QUERY = re.compile(r"([?&](?:ssl)?password=)[^&\s]*", re.IGNORECASE)
 _USER = re.compile(r"(://)[^:/@\s]*(?::[^@\s]*)?@")
 _LOGIN = re.compile(r"[?&](?:ssl)?(?:password|user)=[^&\s]*", re.IGNORECASE)
 _BUSY = 30.0
-"""Seconds for which a writer waits for another one."""
+"""Seconds for which a writer waits for another."""
 _CONNECT = 10
 _IDLE = 30
 """Seconds after which PostgreSQL ends a transaction in which nobody says anything: a client that
 was stopped, or cut off, would keep its rows locked."""
 BUILDS = "runner_builds"
-"""Rung where a worker may find something to do, or to end."""
+"""Channel notified when a worker may find something to do or to end."""
 NEWS = "runner_news"
-"""Rung where somebody who looks on may see something else; no worker wakes for it."""
+"""Channel notified when viewers may see a change; no worker wakes for it."""
 _LOOK = 0.5
-"""Seconds between two looks at a SQLite file."""
+"""Seconds between two checks of a SQLite file."""
 _AGAIN = 3.0
-"""Seconds before a store that was away is listened to again."""
+"""Seconds before listening to an unreachable store again."""
 
 
 class StoreAwayError(RunnerError):
@@ -72,7 +72,7 @@ class UnfitValueError(RunnerError):
 
 
 def find_address(places_state: Path, given: str) -> str:
-    """The store that is meant: a URL as it stands, a path as SQLite, empty for the default.
+    """Return the store's URL; a path means SQLite, empty the default. Raises RunnerError.
 
     Raises RunnerError for another kind of server.
     """
@@ -93,13 +93,13 @@ def find_address(places_state: Path, given: str) -> str:
 
 
 def hide_password(address: str) -> str:
-    """An address as it may be shown."""
+    """Return an address without its password and query."""
     shown = _PASSWORD.sub(r"\1:…@", address.replace("postgresql+psycopg", "postgresql"))
     return _QUERY.sub(r"\1…", shown)
 
 
 def name_place(address: str) -> str:
-    """Which store it is, whoever comes to it by which password."""
+    """Return the address of a store without user and password."""
     if address.startswith("sqlite:"):
         return address
     shown = _USER.sub(r"\1", address.replace("postgresql+psycopg", "postgresql"))
@@ -125,14 +125,14 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """One transaction, which nobody else's comes between. Raises StoreAwayError."""
+        """Open a serialized transaction for writing. Raises StoreAwayError."""
         with self._convert_errors(), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """One look at everything as it stood at one moment. Raises StoreAwayError."""
-        # PostgreSQL's default shows each statement another moment (chapter 13.2.1, Read
+        """Open a transaction that reads one consistent snapshot. Raises StoreAwayError."""
+        # By default PostgreSQL gives each statement another snapshot (chapter 13.2.1, Read
         # Committed).
         options = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         with (
@@ -144,7 +144,7 @@ class Store:
 
     @contextmanager
     def hold(self) -> Iterator[Connection]:
-        """A connection outside of any transaction, to listen on. Raises StoreAwayError."""
+        """Open a connection without a transaction for listening. Raises StoreAwayError."""
         with (
             self._convert_errors(),
             self.engine.connect().execution_options(
@@ -154,7 +154,7 @@ class Store:
             yield connection
 
     def close(self) -> None:
-        """Let go of its connections."""
+        """Close all connections."""
         self.engine.dispose()
 
     @contextmanager
@@ -190,11 +190,10 @@ class Store:
 
 
 def clock(store: Store) -> ColumnElement[float]:
-    """Seconds since 1970 by the store's own clock, while a statement is carried out."""
+    """Return an expression for the store's clock in seconds since 1970."""
     clock_sql = (
-        # 2440587.5 is 1970-01-01 as a Julian day. Not now(), which stands still from a
-        # transaction's start (PostgreSQL, 9.9.5): a claim that waited for a lock would begin in
-        # the past.
+        # 2440587.5 is 1970-01-01 as a Julian day. Not now(), which is fixed at a transaction's
+        # start (PostgreSQL, 9.9.5): a claim that waited for a lock would start in the past.
         "((julianday('now') - 2440587.5) * 86400.0)"
         if store.is_sqlite
         else "extract(epoch from clock_timestamp())::double precision"
@@ -203,7 +202,7 @@ def clock(store: Store) -> ColumnElement[float]:
 
 
 def open_engine(address: str) -> Store:
-    """The store at an address, whatever is in it. Raises RunnerError where it cannot be used."""
+    """Open the store at an address. Raises RunnerError if it cannot be used."""
     from sqlalchemy import create_engine
 
     if not address.startswith("sqlite:"):
@@ -212,8 +211,8 @@ def open_engine(address: str) -> Store:
             pool_pre_ping=True,
             connect_args={
                 "connect_timeout": _CONNECT,
-                # Else a connection that was cut off is waited for a quarter of an hour (tcp(7),
-                # tcp_retries2).
+                # Otherwise a dropped connection is detected only after a quarter of an hour
+                # (tcp(7), tcp_retries2).
                 "tcp_user_timeout": 1000 * _CONNECT,
                 "options": f"-c idle_in_transaction_session_timeout={_IDLE}s",
             },
@@ -229,8 +228,8 @@ def open_engine(address: str) -> Store:
 def require_local(path: Path) -> None:
     """Raise RunnerError for a path on a network file system, where SQLite may not be."""
     there = next(one for one in (path, *path.parents) if one.exists())
-    # WAL needs memory that all its processes share (sqlite.org/wal.html), and locks of network
-    # file systems are often none (sqlite.org/howtocorrupt.html, 2.1).
+    # WAL needs memory shared by all its processes (sqlite.org/wal.html), and locks on network file
+    # systems are often ineffective (sqlite.org/howtocorrupt.html, 2.1).
     kind = file_system_of(there)
     if kind in _NETWORK:
         raise RunnerError(
@@ -248,8 +247,8 @@ def _set_up_sqlite(engine: Engine) -> None:
 
     def began(connection: Connection) -> None:
         options = connection.get_execution_options()
-        # A reader that becomes a writer is refused at once where somebody wrote in between, and
-        # no waiting helps (sqlite.org/isolation.html): who means to write says so first.
+        # A reader that becomes a writer fails at once if another process wrote in between; waiting
+        # does not help (sqlite.org/isolation.html): writers use BEGIN IMMEDIATE.
         if not options.get("holds"):
             connection.exec_driver_sql("BEGIN" if options.get("reads") else "BEGIN IMMEDIATE")
 
@@ -258,7 +257,7 @@ def _set_up_sqlite(engine: Engine) -> None:
 
 
 def read_revision(store: Store) -> str:
-    """The schema that is in the store; empty for none. Raises StoreAwayError."""
+    """Return the store's schema revision; empty without one. Raises StoreAwayError."""
     with store.read() as connection:
         if not inspect(connection).has_table("alembic_version"):
             return ""
@@ -267,7 +266,7 @@ def read_revision(store: Store) -> str:
 
 @contextmanager
 def open_store(address: str) -> Iterator[Store]:
-    """The store, with exactly the schema of this runner. Raises RunnerError for any other."""
+    """Open a store whose schema matches this runner. Raises RunnerError for any other."""
     path = address.removeprefix("sqlite:///")
     if path != address and not os.path.exists(path):  # noqa: PTH110 - text
         raise _make_missing(address)
@@ -292,7 +291,7 @@ def open_store(address: str) -> Iterator[Store]:
 
 @contextmanager
 def new_store(address: str) -> Iterator[Store]:
-    """The store, whatever is in it, while entered; the file of a SQLite one is made."""
+    """Open a store regardless of its content; the file of a SQLite store is created."""
     make_place(address)
     store = open_engine(address)
     try:
@@ -308,7 +307,7 @@ def _make_missing(address: str) -> RunnerError:
 
 
 def make_place(address: str) -> None:
-    """Have the folder of a SQLite store, which nobody else may read."""
+    """Create folder and file of a SQLite store with private permissions."""
     path = address.removeprefix("sqlite:///")
     if path != address:
         require_local(Path(path))
@@ -318,12 +317,12 @@ def make_place(address: str) -> None:
 
 
 def list_tables() -> tuple[str, ...]:
-    """Names of the tables, each behind those that it refers to."""
+    """Return the names of the tables, referenced ones first."""
     return tuple(table.name for table in metadata.sorted_tables)
 
 
 def find_actor(environ: Mapping[str, str]) -> str:
-    """Who speaks here: the person's name on this machine, as the lease says it, too."""
+    """Return the current user as `name@host`, as in leases."""
     try:
         name = environ.get("LOGNAME") or getpass.getuser()
     except (OSError, KeyError):
@@ -332,7 +331,7 @@ def find_actor(environ: Mapping[str, str]) -> str:
 
 
 def ring(connection: Connection, channel: str = BUILDS) -> None:
-    """Wake whoever waits, once this transaction is there; SQLite tells them by itself."""
+    """Notify the listeners of a channel on commit; SQLite needs no notification."""
     if connection.dialect.name == "postgresql":
         connection.execute(text(f"SELECT pg_notify('{channel}', '')"))
 
@@ -366,8 +365,8 @@ class Doorbell:
         with self._store.hold() as connection:
             seen = None
             while not self._over.wait(_LOOK):
-                # It stays the same for what this connection commits itself, and counts what any
-                # other did (sqlite.org, pragma data_version).
+                # Unchanged by this connection's own commits; any other connection's commit changes
+                # it (sqlite.org, pragma data_version).
                 version = connection.exec_driver_sql("PRAGMA data_version").scalar()
                 if version != seen:
                     seen = version

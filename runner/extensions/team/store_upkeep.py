@@ -54,24 +54,24 @@ def _configure(connection: Connection) -> Config:
     from alembic.config import Config
 
     config = Config()
-    # Alembic's Config is a ConfigParser, to which `%` begins an interpolation.
+    # Alembic's Config is a ConfigParser, which treats `%` as an interpolation.
     config.set_main_option("script_location", str(_STEPS).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
 
 
 def go_up(connection: Connection, revision: str = REVISION) -> None:
-    """Bring the schema up, with what is in it, within the connection's transaction."""
+    """Upgrade the schema and its data within the connection's transaction."""
     command.upgrade(_configure(connection), revision)
 
 
 def go_down(connection: Connection, revision: str) -> None:
-    """Bring the schema down; what the older one has no place for is gone."""
+    """Downgrade the schema; data without a place in the older one is lost."""
     command.downgrade(_configure(connection), revision)
 
 
 def bring_up(store: Store) -> str:
-    """Make the schema, or bring an older one up to this runner's; gives the one that was there.
+    """Create the schema or upgrade it to this runner's, and return the former revision.
 
     Raises RunnerError for a schema that this runner does not know.
     """
@@ -90,7 +90,7 @@ def _go_up_for(extension: Extension, connection: Connection) -> None:
     """Apply the revisions of another extension, whose version is in a table of its own."""
     config = _configure(connection)
     (folder,) = load(extension.migrations).__path__
-    # So a path may hold spaces; the second is its name since alembic 1.16.
+    # So that a path may contain spaces; the second is its name since alembic 1.16.
     for option in ("version_path_separator", "path_separator"):
         config.set_main_option(option, "os")
     config.set_main_option("version_locations", str(folder).replace("%", "%%"))
@@ -134,7 +134,7 @@ def back_up(store: Store, path: Path) -> int:
 
 
 def restore(store: Store, path: Path) -> int:
-    """Put a backup into an empty store, all of it or nothing; gives the number of rows.
+    """Restore a backup into an empty store in one transaction, and return the number of rows.
 
     Raises RunnerError for a file that is not whole, and for a store in which there is something.
     """
@@ -162,7 +162,7 @@ def _fill(store: Store, schema: str, rows: list[dict[str, Any]]) -> None:
         if _has_schema(connection):
             go_down(connection, NOTHING)
         go_up(connection, schema)
-        # As the tables of that schema really are: it may be an older one than `tables` says.
+        # Reflect the actual tables of that schema: it may be older than `tables`.
         there = MetaData()
         there.reflect(connection)
         for name, some in _group(rows):
@@ -175,7 +175,7 @@ def _has_schema(connection: Any) -> bool:
 
 
 def _group(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Rows of one table together, some hundred at once, in the order of the file."""
+    """Yield rows grouped by table in chunks of some hundred, in file order."""
     for name in dict.fromkeys(one["table"] for one in rows):
         own = (one["row"] for one in rows if one["table"] == name)
         while some := list(islice(own, _AT_ONCE)):
@@ -183,7 +183,7 @@ def _group(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any
 
 
 def _require_whole(path: Path, lines: list[bytes]) -> str:
-    """The schema of a backup that is whole."""
+    """Return the schema of a complete backup. Raises RunnerError otherwise."""
     try:
         head, end = json.loads(lines[0]), json.loads(lines[-1])
         digest = hashlib.sha256(b"".join(lines[:-1])).hexdigest()
@@ -201,7 +201,7 @@ def _require_whole(path: Path, lines: list[bytes]) -> str:
 
 
 def _line(value: dict[str, object]) -> bytes:
-    # In ASCII with every control escaped, so no value can end a line (JSON Lines).
+    # In ASCII with all control characters escaped, so that no value ends a line (JSON Lines).
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
@@ -223,27 +223,27 @@ class PrunedBuild:
     repository: str
     state: str
     ended: str
-    """When its last own event was."""
+    """Time of its last own event."""
     journals: int
     events: int
 
 
 def is_pruned(connection: Connection, build: str) -> bool:
-    """Whether the copies of a build's journals went, and it was not tried again since."""
+    """Return whether a build's journal copies were pruned and it was not retried since."""
     query = select(events.c.type).where(events.c.journal == build)
     last = query.order_by(events.c.seq.desc()).limit(1)
     return connection.execute(last).scalar() == _PRUNED
 
 
 def count_pruned(store: Store) -> int:
-    """How many builds are so."""
+    """Count the pruned builds."""
     with store.read() as connection:
         over = connection.execute(select(builds.c.id).where(builds.c.state.in_(ENDS))).scalars()
         return sum(is_pruned(connection, str(id_)) for id_ in over.all())
 
 
 def prune_copies(store: Store, seconds: float, by: str, *, dry_run: bool) -> Iterator[PrunedBuild]:
-    """Take away the copies of builds that ended so long ago, the oldest build first.
+    """Remove journal copies of builds that ended at least `seconds` ago; yield each build.
 
     Each build is one transaction, in which it is looked at again: one that somebody has tried
     again meanwhile keeps all.
@@ -276,7 +276,7 @@ def _list_candidates(store: Store, before: str, after: str) -> list[str]:
 
 
 def _find(connection: Connection, id_: str, before: str) -> PrunedBuild | None:
-    """What would go of a build; where the transaction writes, nobody else changes its row."""
+    """Return the copies of a build that can be removed, or None; locks its row when writing."""
     query = select(builds.c.repository, builds.c.state)
     query = query.where(builds.c.id == id_, builds.c.state.in_(ENDS))
     if not connection.get_execution_options().get("reads"):

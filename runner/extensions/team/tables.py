@@ -1,4 +1,4 @@
-"""The tables of the store, as the newest of `migrations` leaves them.
+"""The tables of the store after the newest of `migrations`.
 
 `repositories`, `builds`, `build_tags`, `answers` and the events of a build itself are the store's
 own: the only copy; so are `people`, `tokens` (as digests), `acts`, `budgets` and `claims`. `events`
@@ -21,9 +21,9 @@ from sqlalchemy import (
 )
 
 REVISION = "r0006"
-"""The schema that this runner reads and writes."""
+"""Schema revision that this runner reads and writes."""
 RUNNING = ("ANALYZING", "PLANNING", "EXECUTING", "VERIFYING")
-"""States in which somebody works on a build."""
+"""States in which a build is being worked on."""
 IS_RUNNING = "state IN ('ANALYZING', 'PLANNING', 'EXECUTING', 'VERIFYING')"
 
 metadata = MetaData()
@@ -61,7 +61,7 @@ builds = Table(
     Column("worker", Text, nullable=False),
     Column("token", BigInteger, nullable=False),
     Column("attempts", Integer, nullable=False),
-    # 53 bits: a float of 24 goes in steps of two minutes at today's seconds since 1970.
+    # 53 bits: at the current seconds since 1970 a 24-bit float has steps of two minutes.
     Column("lease_until", Float(53), nullable=False),  # seconds since 1970 by the store's clock
     Column("host", Text, nullable=False),  # whose folder has its work
     Column("free_at", Float(53), nullable=False),  # until then only that host may claim it

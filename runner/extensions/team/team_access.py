@@ -1,4 +1,4 @@
-"""Who of a team comes in, by a token of theirs, and what their role lets them do here.
+"""Access to a team's page: authenticate a token, and check the role's permissions.
 
 What a role may is one table of routes, `NEEDS`; a route that is not in it is refused to everybody,
 and the server does not start with it. Who somebody is, is asked of the store before every request:
@@ -61,18 +61,18 @@ NEEDS = {
         for api in row.api
     },
 }
-"""By method and path the least role that may."""
+"""Minimum role by method and path."""
 
 _HOURS = 12
 _LASTS = _HOURS * 3600.0
-"""Seconds after which a session ends, whatever happens in it."""
+"""Seconds after which a session ends regardless of activity."""
 _LOGINS, _LOGINS_PER_SECOND = 10.0, 1 / 6
-"""Of one address: ten at once, then ten a minute."""
+"""Per address: ten at once, then ten a minute."""
 _WRITES, _WRITES_PER_SECOND = 30.0, 0.5
-"""Of one person, whatever browsers they have."""
+"""Per person, across all their browsers."""
 _STRANGER, _STRANGER_PER_SECOND = 60.0, 5.0
 _REMEMBERED = 4096
-"""Addresses, and people, whose buckets are kept; who is forgotten begins with a full one."""
+"""Addresses and people whose buckets are kept; a forgotten one restarts with a full bucket."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,11 +80,11 @@ class Member(BrowserSession):
     """A session of somebody of the team."""
 
     person: Person
-    """As they stood when they were asked for last."""
+    """The person as last read from the store."""
     token: str
-    """Its id."""
+    """ID of the token."""
     ends: float
-    """On the clock that only grows."""
+    """Expiry on the monotonic clock."""
 
     @property
     def owner(self) -> str:
@@ -101,15 +101,15 @@ class TeamAccess(Access):
     def __init__(self, links: SignInLinks, instance: str, store: Store, *, is_secure: bool) -> None:
         super().__init__(links, instance)
         self._store, self.is_secure = store, is_secure
-        # With this prefix a browser takes it only over TLS, of this host, for all paths: no other
-        # host of the domain can put one of its own in its place (RFC 6265bis, 4.1.3.2).
+        # With this prefix a browser accepts it only over TLS, from this host, for all paths: no
+        # other host of the domain can replace it (RFC 6265bis, 4.1.3.2).
         self.cookie = f"__Host-runner-{instance}" if is_secure else f"runner-{instance}"
         self._addresses = _Buckets(_STRANGER, _STRANGER_PER_SECOND)
         self._logins = _Buckets(_LOGINS, _LOGINS_PER_SECOND)
         self._writes = _Buckets(_WRITES, _WRITES_PER_SECOND)
 
     def open(self, token: str, address: str) -> tuple[str, str] | None:
-        """The cookie's value and the second secret for a token; None for one that opens nothing."""
+        """Return the cookie value and the second secret for a token; None if it is invalid."""
         found = sign_in(self._store, token, f"from {address}" if address else "")
         if found is None:
             return None
@@ -122,7 +122,7 @@ class TeamAccess(Access):
         return self.begin(make)
 
     def admit(self, session: BrowserSession) -> bool:
-        """Whether their token still stands; who they are is known anew. Raises StoreAwayError."""
+        """Return whether the session's token is still valid. Raises StoreAwayError."""
         assert isinstance(session, Member)  # as `open` makes them
         found = find_standing(self._store, session.token)
         if found is None or time.monotonic() > session.ends:
@@ -132,7 +132,7 @@ class TeamAccess(Access):
         return True
 
     def take(self, session: BrowserSession | None, address: str, request: str) -> float:
-        """0 where one more is allowed: of an address, of its logins, of a person's writes."""
+        """Return the seconds to wait under the rate limit of an address or person; 0 if none."""
         now = time.monotonic()
         if request == "POST /session":
             return self._logins.take(group_address(address), now)
@@ -186,7 +186,7 @@ def _refuse(needs: str, session: object, path: str) -> Response:
 
 
 def require_roles(routes: Iterable[Route]) -> list[Route]:
-    """The same routes, each for whom `NEEDS` names. Raises KeyError for one that is not there."""
+    """Return the routes with their required roles. Raises KeyError for an unlisted one."""
     return [_held(one.path, one.endpoint, one.methods or set()) for one in routes]
 
 

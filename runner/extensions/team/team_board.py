@@ -1,4 +1,4 @@
-"""A team's builds as its page shows them: the queue, one build, one thing that waits in it."""
+"""A team's builds for its page: the queue, one build, one pending item."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 _EVENTS, _EVENTS_READ = 30, 120
 _LOOK = 2.0
-"""Seconds between two looks by ourselves, where nothing rings."""
+"""Seconds between two checks if no notification arrives."""
 _LEAST = 0.3
-"""Seconds between two looks, however much is new."""
+"""Minimum seconds between two checks, however much is new."""
 
 
 @dataclass(frozen=True, slots=True)
 class TeamContext:
-    """What pages and actions of a team rest on."""
+    """The context of a team's pages and actions."""
 
     store: Store
     four_eyes: bool = False
     default_branch_too: bool = False
-    """Whether builds may land on the branch that they begin on."""
+    """Whether builds may land on the branch from which they start."""
 
 
 # --- the queue ------------------------------------------------------------------------
@@ -75,11 +75,11 @@ class QueueBoard:
     repositories: tuple[str, ...]
     every: bool
     bounds: tuple[str, ...]
-    """What builds may cost, and how many may go on, a line each."""
+    """Limits on cost and number of running builds, one per line."""
 
 
 def describe_queue(context: TeamContext, *, every: bool = False) -> QueueBoard:
-    """The builds: what waits for a person first, then what goes on, then the others."""
+    """Return the builds: waiting for a person first, then running, then the others."""
     bounds = read_standings(context.store)
     known = list_builds(context.store, every=every)
     rows = [describe_row(one, explain_wait(bounds, one)) for one in known]
@@ -98,7 +98,7 @@ def _rank(row: BuildRow) -> int:
 
 
 def describe_row(one: QueuedBuild, held: str = "") -> BuildRow:
-    """One build in a few words; `held` is what keeps it from being begun."""
+    """Return a build's row on the board; `held` is the reason that it cannot start."""
     wish = next((line for line in one.wish.splitlines() if line.strip()), "")
     title = wish.strip("# ") or join_few(one.tasks) or "the whole plan"
     word, tone, sign = one.state.lower(), "run", "●"
@@ -158,20 +158,20 @@ class BuildBoard:
     row: BuildRow
     tasks: tuple[TeamTask, ...]
     total: int
-    """Tasks that it is about, those that nobody began, too."""
+    """Number of its tasks, including those not started."""
     parts: tuple[tuple[str, float, float], ...]
-    """Of the bar: tone, where it begins and how wide it is, in percent."""
+    """Parts of the progress bar: tone, start and width in percent."""
     done: int
     waiting: tuple[WaitingRow, ...]
     events: tuple[EventRow, ...]
     answers: tuple[Mapping[str, object], ...]
     spent: str
     is_asker: bool
-    """Whether four eyes keep this person from approving."""
+    """Whether the four-eyes rule keeps this person from approving."""
 
 
 def describe_build(context: TeamContext, typed: str, person: Person) -> BuildBoard:
-    """One build, whole. Raises RunnerError for none."""
+    """Return all details of a build. Raises RunnerError if it is unknown."""
     seen = look_into(context.store, find_build(context.store, typed))
     build = seen.build
     waiting = list_waiting_rows(context, build)
@@ -220,13 +220,13 @@ def _tone(status: str) -> tuple[str, str]:
 
 
 def list_waiting_rows(context: TeamContext, build: QueuedBuild) -> tuple[WaitingRow, ...]:
-    """What waits in it, what could do harm first."""
+    """Return the waiting work of a build, riskiest first."""
     return tuple(map(_waiting_row, list_shown(context.store, build.id)))
 
 
 def _waiting_row(one: ShownWork) -> WaitingRow:
     document = one.document
-    # Of writes it says which command to type where the clone is.
+    # For writes it names the command to type in the clone.
     note = "" if document["kind"] == "writes" else str(document["note"])
     return WaitingRow(
         *(one.item, str(document["title"]), note, _texts(document["signs"])),
@@ -276,7 +276,7 @@ class WaitingItem:
     questions: tuple[Mapping[str, object], ...]
     files: tuple[FileDiff, ...]
     missing: tuple[str, ...]
-    """Files that were too large to be kept."""
+    """Files that were too large to store."""
     proofs: tuple[Mapping[str, object], ...]
     is_asker: bool
     before: str
@@ -284,7 +284,7 @@ class WaitingItem:
 
 
 def describe_item(context: TeamContext, typed: str, item: str, person: Person) -> WaitingItem:
-    """One of them. Raises RunnerError, exit 6 where it does not wait (any more)."""
+    """Return one waiting item. Raises RunnerError (exit 6) if it does not wait."""
     build = find_build(context.store, typed)
     known = list_shown(context.store, build.id)
     at = next((place for place, one in enumerate(known) if one.item == item), -1)
@@ -325,7 +325,7 @@ class News:
     _beginning: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self) -> None:
-        """Look from now on, until the process ends."""
+        """Start the thread that watches the store until the process ends."""
         with self._beginning:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._look, name="news", daemon=True)

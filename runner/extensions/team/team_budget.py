@@ -1,4 +1,4 @@
-"""What the builds of a team may cost, and how many go on at once: bounds that claims share.
+"""The budget of a team's builds: cost and parallel builds, shared among claims.
 
 A bound is of the whole team or of one repository. A claim is given a share of what is left, which
 counts as spent until the claim ends and says what it came to; of one that was lost nobody knows,
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from runner.extensions.team.store_engine import Store
 
 TEAM = ""
-"""The bound that holds for all repositories together."""
+"""Scope of the limit for all repositories together."""
 PERIODS = ("day", "month")
 SHARES = 10
-"""Parts of a bound that claims are given, where nobody says how much."""
+"""Number of claims that share a limit, if no share is configured."""
 _LEAST = 0.1
-"""Of a share: with less than that no build is begun."""
+"""Minimum part of a share: with less no build starts."""
 ROUNDING = 1e-6
 
 
@@ -49,15 +49,15 @@ class SharedOutError(Exception):
 
 
 def set_bound(store: Store, asked: Bound) -> BudgetUse:
-    """Have a bound hold from now on, instead of the one before; one of nothing takes it away.
+    """Set a budget, replacing the previous one; one without limits removes it.
 
     What was spent in this period already counts. Raises RunnerError for what is no bound.
     """
     _require_sense(asked)
     with store.write() as connection:
         if not store.is_sqlite:
-            # Whoever changes a sum has locked its row before, which this waits for (PostgreSQL,
-            # 13.3.1): so nothing comes between what is counted and what is written.
+            # Anyone changing a sum locked its row first, and this waits for them (PostgreSQL,
+            # 13.3.1): nothing changes between counting and writing.
             connection.exec_driver_sql("LOCK TABLE budgets IN EXCLUSIVE MODE")
         connection.execute(budgets.delete().where(budgets.c.scope == asked.scope))
         if asked.dollars is not None or asked.at_once is not None:
@@ -84,7 +84,7 @@ def _require_sense(asked: Bound) -> None:
 
 
 def list_standings(store: Store, connection: Connection) -> tuple[BudgetUse, ...]:
-    """All bounds as they stand now, the team's first."""
+    """Return the current use of all budgets, the team's first."""
     rows = connection.execute(budgets.select().order_by(budgets.c.scope)).mappings().all()
     if not rows:
         return ()
@@ -98,7 +98,7 @@ def _read_clock(store: Store, connection: Connection) -> float:
 
 def _stand(row: Mapping[Any, Any], now: float, running: Mapping[str, int]) -> BudgetUse:
     bound = Bound(**{name: row[name] for name in Bound.__slots__})
-    # A clock that was set back begins no period anew.
+    # A clock set back does not start a new period.
     began = max(row["began"], _begin_of(now, bound.period))
     used = row["used"] if began == row["began"] else 0.0
     number = sum(one for name, one in running.items() if bound.scope in (TEAM, name))
@@ -114,13 +114,13 @@ def _count_running(connection: Connection) -> dict[str, int]:
 
 
 def explain(known: Sequence[BudgetUse], repository: str) -> str:
-    """Why a build of a repository is not begun; empty where no bound keeps it."""
+    """Return why a build of a repository cannot start; empty if no budget prevents it."""
     reasons = (one.why for one in known if one.bound.scope in (TEAM, repository))
     return next(filter(None, reasons), "")
 
 
 def explain_wait(known: Sequence[BudgetUse], build: QueuedBuild) -> str:
-    """Why a build that waits for a worker is not begun; empty where no bound keeps it."""
+    """Return why a waiting build does not start; empty if no budget prevents it."""
     is_next = build.state == PENDING and not build.waits
     return explain(known, build.repository) if is_next else ""
 
@@ -140,10 +140,10 @@ def give_share(
         connection.execute(claims.insert().values(**row, at=clock(store), given=None))
         return
     scopes = (TEAM, claim.repository)
-    # Who waited for these locks sees what the others wrote meanwhile (PostgreSQL, 13.2.1).
+    # After waiting for these locks a reader sees the other writes (PostgreSQL, 13.2.1).
     connection.execute(_lock(scopes)).all()
     known = [one for one in list_standings(store, connection) if one.bound.scope in scopes]
-    # The build itself is counted among those that go on.
+    # The build itself counts among the running ones.
     if any(one.bound.at_once is not None and one.running > one.bound.at_once for one in known):
         raise SharedOutError
     given = min((one.share for one in known if one.share is not None), default=None)
@@ -160,7 +160,7 @@ def give_share(
 
 
 def read_share(store: Store, claim: QueuedBuild) -> Share:
-    """What a claim was given. Raises StoreAwayError."""
+    """Return the share that was given to a claim. Raises StoreAwayError."""
     query = select(claims.c.given).where(claims.c.build == claim.id, claims.c.token == claim.token)
     with store.read() as connection:
         row = connection.execute(query).one_or_none()
@@ -187,7 +187,7 @@ def close_claim(connection: Connection, claim: QueuedBuild, share: Share) -> Non
 
 
 def find_wrong_sums(connection: Connection) -> Iterator[str]:
-    """Bounds whose sum is not that of their claims, a line each."""
+    """Yield the budgets whose sum differs from that of their claims, a line each."""
     for row in connection.execute(budgets.select().order_by(budgets.c.scope)).mappings():
         total = _sum_claims(connection, row["scope"], row["began"])
         if abs(total - row["used"]) > ROUNDING:
@@ -208,7 +208,7 @@ def _sum_claims(
 
 
 def _lock(scopes: Sequence[str]) -> Select[tuple[str]]:
-    """Rows in one order for everybody, so that no two wait for each other."""
+    """Return a query that locks the rows in a fixed order, to avoid deadlocks."""
     query = select(budgets.c.scope).where(budgets.c.scope.in_(scopes))
     return query.order_by(budgets.c.scope).with_for_update()
 
@@ -220,7 +220,7 @@ def _begin_of(now: float, period: str) -> float:
 
 def _end_of(now: float, period: str) -> float:
     at = datetime.fromtimestamp(_begin_of(now, period), UTC)
-    # 31 days behind the first of a month is always in the next one.
+    # 31 days after the first of a month is always in the next month.
     later = at + timedelta(days=31 if period == "month" else 1)
     return _begin_of(later.timestamp(), period)
 
@@ -229,7 +229,7 @@ def _end_of(now: float, period: str) -> float:
 
 
 def read_bound(scope: str, dollars: str, at_once: str, share: float, by: str) -> Bound:
-    """A bound as a person types it: `200/month`, and `none`. Raises RunnerError."""
+    """Parse a budget, such as `200/month` or `none`. Raises RunnerError."""
     amount, _, period = dollars.partition("/")
     try:
         money = None if amount in ("", "none") else float(amount)
@@ -242,13 +242,13 @@ def read_bound(scope: str, dollars: str, at_once: str, share: float, by: str) ->
 
 
 def read_standings(store: Store) -> tuple[BudgetUse, ...]:
-    """All bounds as they stand now, the team's first. Raises StoreAwayError."""
+    """Return the current use of all budgets, the team's first. Raises StoreAwayError."""
     with store.read() as connection:
         return list_standings(store, connection)
 
 
 def describe_bounds(known: Sequence[BudgetUse]) -> Iterator[str]:
-    """A line for each."""
+    """Yield a line for each budget."""
     for one in known:
         bound, parts = one.bound, []
         if bound.dollars is not None:
@@ -262,16 +262,16 @@ def describe_bounds(known: Sequence[BudgetUse]) -> Iterator[str]:
 
 
 def count_team(store: Store) -> tuple[dict[str, int], tuple[BudgetUse, ...]]:
-    """Builds that are not over by state, and all bounds. Raises StoreAwayError."""
+    """Return the unfinished builds by state, and all budgets. Raises StoreAwayError."""
     return count_states(store), read_standings(store)
 
 
 Figures: TypeAlias = "dict[str, dict[str, float]]"
-"""By repository (empty: the whole team), and by part."""
+"""Figures by repository (empty: the whole team), then by name."""
 
 
 def measure_team(store: Store) -> tuple[dict[str, int], Figures]:
-    """Builds that are not over by state, and of each bound its dollars.
+    """Return the unfinished builds by state, and the dollars of each budget.
 
     Parts are its `bound`, and what of it is `spent`, `given` to claims that did
     not end, and `left`. Raises StoreAwayError.
@@ -289,7 +289,7 @@ def _part(connection: Connection, one: BudgetUse) -> dict[str, float]:
 
 
 def team_lines(found: tuple[dict[str, int], tuple[BudgetUse, ...]]) -> Iterator[str]:
-    """The same, a figure a line."""
+    """Yield the team's state as lines, one figure a line."""
     states, known = found
     counts = ", ".join(f"{number} {state}" for state, number in states.items() if number)
     yield f"builds: {counts or 'nothing is queued'}"
@@ -298,24 +298,24 @@ def team_lines(found: tuple[dict[str, int], tuple[BudgetUse, ...]]) -> Iterator[
 
 
 def team_document(found: tuple[dict[str, int], tuple[BudgetUse, ...]]) -> str:
-    """The document `team-stats`."""
+    """Return the `team-stats` JSON document."""
     return document("team-stats", builds=found[0], budgets=found[1])
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What builds of the team, or of one repository, may take together."""
+    """The shared limits of builds of the team, or of one repository."""
 
     scope: str
-    """A repository; empty: the whole team."""
+    """Repository; empty: the whole team."""
     dollars: float | None = None
-    """Of one period; None: no bound."""
+    """Dollars per period; None: no limit."""
     period: str = "month"
     """`day` or `month`, in UTC."""
     share: float = 0.0
-    """Dollars that one claim is given at most; 0: a tenth of the budget."""
+    """Maximum dollars of one claim; 0: a tenth of the budget."""
     at_once: int | None = None
-    """Builds that go on at the same time; None: no bound."""
+    """Builds that run in parallel; None: no limit."""
     by: str = ""
 
 
@@ -325,12 +325,12 @@ class BudgetUse:
 
     bound: Bound
     used: float
-    """Dollars spent in this period, and given to claims that go on."""
+    """Dollars spent in this period or reserved by active claims."""
     running: int
     began: float
-    """When this period began, in seconds since 1970."""
+    """Start of this period, in seconds since 1970."""
     until: str
-    """When the next period begins."""
+    """Start of the next period."""
 
     @property
     def left(self) -> float | None:
@@ -353,7 +353,7 @@ class BudgetUse:
 
     @property
     def why(self) -> str:
-        """Why nothing is begun; empty where something may be."""
+        """Reason why no build may start; empty if one may."""
         who = self.bound.scope or "the team"
         if self.share == 0.0:
             used = f"${self.used:.2f} of ${self.bound.dollars:.2f} a {self.bound.period}"
@@ -366,13 +366,13 @@ class BudgetUse:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one claim may cost, and did."""
+    """The cost that one claim may have, and its cost so far."""
 
     given: float | None = None
-    """Dollars; None: no bound."""
+    """Dollars; None: no limit."""
     spent: float = 0.0
     is_whole: bool = True
-    """Whether that is all it cost: else it counts as no less than what it was given."""
+    """Whether that is the whole cost: otherwise at least the given amount counts."""
 
     @property
     def left(self) -> float | None:
@@ -382,7 +382,7 @@ class Share:
     @property
     def is_used(self) -> bool:
         """Whether as good as nothing is left of it."""
-        # An agent that knows a limit ends before it, by what its next answer may cost.
+        # An agent that knows its limit stops before it, by the possible cost of its next answer.
         return self.given is not None and self.spent >= WARNED_AT * self.given
 
     def limit(self, environ: Mapping[str, str], own: Settings) -> dict[str, str]:
@@ -390,7 +390,7 @@ class Share:
         variables = dict(environ)
         if self.left is not None:
             least = min(self.left, own.budget.run_dollars or self.left)
-            # A limit of nothing is none that the settings take.
+            # The settings don't accept a limit of zero.
             variables["RUNNER_BUDGET_RUN_DOLLARS"] = f"{max(least, ROUNDING):.6f}"
         return variables
 
@@ -399,4 +399,4 @@ class Share:
 
 
 FREE = Share()
-"""Of a claim that cost nothing."""
+"""Share of a claim without cost."""

@@ -1,4 +1,4 @@
-"""The pages and the API of a team: every route, and what stands behind it."""
+"""The routes of a team's page and its API."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _RECORDS, _MOST_RECORDS = 100, 1_000
 _POLL = 0.3
 _HEARTBEAT = 15.0
 _ASK_AGAIN = 1.0
-"""Seconds after which a stream asks whether whoever follows is still in."""
+"""Seconds after which a stream checks that its reader is still signed in."""
 VIA = "page"
 _LONGEST_NAME = 200
 _LONGEST_TIMEOUT = 60 * 24 * 30
@@ -87,7 +87,7 @@ class TeamSite:
         self._news = News(context.store)
 
     def routes(self) -> list[Route]:
-        """What is answered, by path; `NEEDS` says to whom."""
+        """Return all routes; `NEEDS` has the role that each requires."""
         reads: dict[str, Callable[[Request], Response | Awaitable[Response]]] = {
             "/": self._queue,
             "/q/{build}": self._build,
@@ -164,7 +164,7 @@ class TeamSite:
 
     def _end(self, request: Request) -> Response:
         self._access.forget(request.scope["runner.session"])
-        # htmx goes there instead of showing what came (htmx.org, "HX-Redirect").
+        # htmx goes there instead of showing the response (htmx.org, "HX-Redirect").
         return JSONResponse({}, headers={"hx-redirect": "/open"})
 
     # --- documents --------------------------------------------------------------------
@@ -197,7 +197,7 @@ class TeamSite:
         return _document("waiting", waiting=rows)
 
     def _events(self, request: Request) -> Response:
-        """Events of the build itself, or of the journal of a clone that is named."""
+        """Return the events of the build or of one of its clones' journals."""
         build = find_build(self._context.store, _build_of(request))
         stored = StoredEvents(self._context.store, build.id)
         journals = stored.list_journals(build.id)
@@ -228,7 +228,7 @@ class TeamSite:
     async def _form(self, act: Act, request: Request) -> Response:
         body = (await request.body()).decode("utf-8", "replace")
         try:
-            # Without a bound a small body makes millions of fields (CPython issue 34866).
+            # Without a limit a small body makes millions of fields (CPython issue 34866).
             fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
         except ValueError as error:
             raise RunnerError("the form has too many fields") from error
@@ -267,7 +267,7 @@ class TeamSite:
         return StreamingResponse(self._tell(member), media_type="text/event-stream")
 
     async def _tell(self, member: Member) -> AsyncIterator[str]:
-        """That something is new, until whoever follows is out; what it is, is asked for."""
+        """Yield a server-sent event per change until the member's session ends."""
         yield "retry: 1000\n\n"
         seen, quiet, asked = 0, 0.0, 0.0
         while not self._is_over():
@@ -293,7 +293,7 @@ class TeamSite:
 
 
 def team_status(error: RunnerError) -> int:
-    """The status of an answer that says this error."""
+    """Return the HTTP status for an error."""
     if isinstance(error, StoreAwayError):
         return 503
     if isinstance(error, UnknownBuildError):
@@ -320,7 +320,7 @@ def _document(kind: str, **content: object) -> Response:
 
 
 def approve_work(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
-    """Let what waits go on, exactly as it was shown."""
+    """Approve waiting work exactly as it was shown."""
     return _answer(context, me, build, given, "approve")
 
 
@@ -343,7 +343,7 @@ def _answer(context: TeamContext, me: Person, build: str, given: FormInput, word
 
 
 def try_task_again(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
-    """Have one task of it tried again, with something to know."""
+    """Queue one task of a build for a retry, with a reason."""
     task = given.text("task", needed=True, most=_LONGEST_NAME).strip()
     found = find_build(context.store, build)
     answer_build(context.store, found, ("retry", task, given.text("reason")), me.name, Asked(VIA))
@@ -351,7 +351,7 @@ def try_task_again(context: TeamContext, me: Person, build: str, given: FormInpu
 
 
 def cancel_queued(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
-    """Have it ended; what landed stays on its branch."""
+    """Cancel a build; landed commits stay on its branch."""
     del given
     found = find_build(context.store, build)
     state = cancel_build(context.store, found, me.name, via=VIA)
@@ -361,7 +361,7 @@ def cancel_queued(context: TeamContext, me: Person, build: str, given: FormInput
 
 
 def retry_queued(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
-    """Have it tried again: what is DONE on its branch is not built anew."""
+    """Queue a build for a retry; DONE tasks on its branch are not rebuilt."""
     del given
     found = find_build(context.store, build)
     retry_build(context.store, found, me.name, via=VIA)
@@ -406,7 +406,7 @@ def _number(given: FormInput, name: str, most: int) -> int:
 
 
 def add_member(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
-    """Make somebody known."""
+    """Add a person to the team."""
     del build
     name = given.text("name", needed=True, most=_LONGEST_NAME).strip()
     role = given.text("role", needed=True)
@@ -415,7 +415,7 @@ def add_member(context: TeamContext, me: Person, build: str, given: FormInput) -
 
 
 def change_role(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
-    """Have somebody may something else from the next request on."""
+    """Change a person's role from the next request on."""
     del build
     name, role = given.text("name", needed=True), given.text("role", needed=True)
     people.set_role(context.store, name, role, _doer(me))
@@ -423,7 +423,7 @@ def change_role(context: TeamContext, me: Person, build: str, given: FormInput) 
 
 
 def give_token(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
-    """Make a token, which is shown this once."""
+    """Create a token, which is shown only once."""
     del build
     name, days = given.text("name", needed=True), given.text("days").strip()
     seconds = seconds_of_age(f"{days}d" if days.isdecimal() else days, "days") if days else 0.0
@@ -435,14 +435,14 @@ def give_token(context: TeamContext, me: Person, build: str, given: FormInput) -
 
 
 def take_token(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
-    """Have a token open nothing any more; who is in by it is out."""
+    """Revoke a token and end its sessions."""
     del build
     token = people.revoke_token(context.store, given.text("token", needed=True), _doer(me))
     return Notice(f"token {token.id} of {token.person} is revoked")
 
 
 def remove_member(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
-    """Have somebody be nobody, with all their tokens."""
+    """Remove a person with all their tokens."""
     del build
     name = given.text("name", needed=True)
     people.remove_person(context.store, name, _doer(me))
@@ -471,17 +471,17 @@ PEOPLE_ACTS: Mapping[str, Callable[[TeamContext, Person, str, FormInput], Notice
 
 @dataclass(frozen=True, slots=True)
 class Entrance:
-    """How a team's server is reached."""
+    """The address by which a team's server is reached."""
 
     gateway: Gateway
     instance: str
-    """What its cookie is named after: a server that is started again has the same."""
+    """Name used for its cookie: a restarted server has the same."""
     tls: tuple[str, str] = ("", "")
-    """Files with the certificate's chain and its key; empty: plain http, or a proxy does it."""
+    """Files of the certificate chain and its key; empty: plain http, or TLS by a proxy."""
 
     @property
     def address(self) -> str:
-        """What people open."""
+        """Address of the server for people."""
         return (
             f"{self.gateway.scheme}://{min(self.gateway.hosts, key=lambda one: (len(one), one))}/"
         )
@@ -519,7 +519,7 @@ def serve_team(
 def make_team_application(
     context: TeamContext, access: TeamAccess, metrics: Metrics, is_over: Callable[[], bool]
 ) -> Starlette:
-    """Make the pages over a team's store: each route is for whom `NEEDS` names."""
+    """Create the application over a team's store; `NEEDS` has the role that each route requires."""
     pages = Pages(Builds(()), {}, team=True)
     site = TeamSite(context, access, pages, is_over)
     routes = [

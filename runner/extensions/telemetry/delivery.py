@@ -1,4 +1,4 @@
-"""Deliver events: each receiver in a thread of its own, behind a cursor that is on disk.
+"""Deliver events: each receiver has its own thread, and a cursor on disk.
 
 One small SQLite file in the user's state folder has a cursor for each receiver and journal.
 Full synchronisation keeps a moved cursor after a power cut. One process serves one receiver of one
@@ -56,7 +56,7 @@ def _convert_errors(path: Path) -> Iterator[None]:
 
 
 class DoorStatus(NamedTuple):
-    """How one receiver stands: what it acknowledged, and why it gets nothing, if it does not."""
+    """The state of one receiver: the acknowledged position, and the reason for a pause, if any."""
 
     door: str
     events: int
@@ -81,14 +81,14 @@ class CursorFile:
         with _convert_errors(self.path):
             connection = sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None)
             connection.execute("PRAGMA journal_mode=WAL")
-            # With NORMAL, WAL stays consistent but may lose its last commits in a power cut
+            # With NORMAL, WAL stays consistent but may lose its last commits in a power failure
             # (sqlite.org, pragma synchronous).
             connection.execute("PRAGMA synchronous=FULL")
             return connection
 
     @contextlib.contextmanager
     def door(self, name: str) -> Iterator[DoorCursors]:
-        """The cursors of one receiver, while entered. Raises RunnerError where they cannot move."""
+        """Open the cursors of one receiver. Raises RunnerError if they are not accessible."""
         with contextlib.closing(self._connect()) as connection:
             yield DoorCursors(connection, name, self.path)
 
@@ -104,13 +104,13 @@ class CursorFile:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[bool]:
-        """Whether this process, and no other, tells what this file is about, while entered."""
+        """Try to lock the cursors, and yield whether the lock was acquired."""
         with effects.try_lock(self.path.with_suffix(".lock")) as is_ours:
             yield is_ours
 
 
 def take_over(old: Path, new: Path) -> Path:
-    """Where cursors are that once had another name: moved, but not from under who tells by them.
+    """Move cursors to their new path unless a process uses them, and return the path to use.
 
     Raises RunnerError where they cannot be read.
     """
@@ -120,8 +120,8 @@ def take_over(old: Path, new: Path) -> Path:
         if not is_ours:
             return old
         with contextlib.closing(sqlite3.connect(old, timeout=_BUSY)) as last, _convert_errors(old):
-            # The last one that closes a database puts its log into it and takes that away
-            # (sqlite.org/wal.html, 2): one file is left to be moved.
+            # The last connection to close merges the log into the database and deletes it
+            # (sqlite.org/wal.html, 2): one file remains to be moved.
             last.execute("SELECT count(*) FROM cursors").fetchone()
         effects.step("replace", new)
         with contextlib.suppress(FileNotFoundError):  # another process moved it just now
@@ -152,11 +152,11 @@ class DoorCursors:
         self._known = {str(journal): (int(seq), int(place)) for journal, seq, place in rows}
 
     def place(self, journal: str) -> tuple[int, int]:
-        """The number of the last event that was acknowledged, and where the next one begins."""
+        """Return the last acknowledged event's number and the offset of the next one."""
         return self._known.get(journal, (0, 0))
 
     def move(self, message: Outgoing) -> None:
-        """This one was acknowledged, and all before it of its journal; on disk on return.
+        """Save the cursor of an acknowledged message before returning.
 
         Raises RunnerError where it cannot be written: then it is sent once more.
         """
@@ -170,7 +170,7 @@ class DoorCursors:
         self._known[message.journal] = (message.seq, message.offset)
 
     def note_fault(self, fault: str) -> None:
-        """Why it gets nothing now; empty: it does."""
+        """Record why the receiver gets nothing now; empty if it does."""
         with contextlib.suppress(sqlite3.DatabaseError):  # a note for people, and no more
             self._note(fault)
 
@@ -189,21 +189,21 @@ class DoorCursors:
 
 
 _AT_ONCE = 100
-"""Messages from one move of a cursor to the next."""
+"""Messages between two moves of a cursor."""
 POLL = 0.2
 
 
 class Duty(Protocol):
-    """What is done for one receiver, again and again."""
+    """The repeated work for one receiver."""
 
     name: str
     shown: str
 
     def go_on(self, cursors: DoorCursors) -> int:
-        """Tell what is there; how many events. Raises DoorAwayError and RunnerError."""
+        """Deliver new events and return their number. Raises DoorAwayError and RunnerError."""
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close all open resources."""
 
 
 class DoorWork:
@@ -214,7 +214,7 @@ class DoorWork:
         self._door, self._outbox = door, outbox
 
     def go_on(self, cursors: DoorCursors) -> int:
-        """Tell what stands behind the cursors, in its order."""
+        """Deliver the events after the cursors in order, and return their number."""
         number = 0
         try:
             for some in _group(self._outbox.read(cursors)):
@@ -235,12 +235,12 @@ class DoorWork:
         cursors.move(some[-1])
 
     def close(self) -> None:
-        """Let go of the door."""
+        """Close the door."""
         self._door.close()
 
 
 def _group(messages: Iterable[Outgoing]) -> Iterator[list[Outgoing]]:
-    """Some messages of one journal at a time."""
+    """Yield groups of consecutive messages of one journal."""
     some: list[Outgoing] = []
     for message in messages:
         if some and (some[0].journal != message.journal or len(some) == _AT_ONCE):
@@ -257,9 +257,9 @@ class Patience:
 
     stop: threading.Event
     is_over: Callable[[], bool]
-    """Whether nothing more is to come."""
+    """Whether no more messages will come."""
     seconds: float
-    """For how long a receiver that is away is tried once nothing more is to come."""
+    """Seconds for retrying an unreachable receiver once no more messages will come."""
 
 
 def deliver(
@@ -277,8 +277,8 @@ def deliver(
     for thread in threads:
         thread.start()
     for thread in threads:
-        # In turns: the kernel may give a signal to any thread, and only the main one hears it in
-        # Python, once it runs again (signal(7); CPython's `signal`, "Signals and threads").
+        # In slices: the kernel may deliver a signal to any thread, but only Python's main thread
+        # handles it, once it runs (signal(7); CPython's `signal`, "Signals and threads").
         while thread.is_alive():
             thread.join(POLL)
     return tuple(sorted(behind))

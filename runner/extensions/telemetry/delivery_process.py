@@ -1,4 +1,4 @@
-"""A process that tells one source's events to the doors that a person's own settings name.
+"""The delivery process: send one source's events to the receivers in a person's settings.
 
 A process of its own, since nothing that goes out may slow or break a build: a run starts one
 beside itself, in another session and with the lowest priority, and never waits for it. It follows
@@ -77,7 +77,7 @@ else:
     stream_errors = lazy_module("nats.js.errors")
 
 _PATIENCE = 60.0
-"""Seconds for which a receiver that is away is tried once nothing more is to come."""
+"""Seconds for retrying an unreachable receiver once no more messages will come."""
 _TURN = 0.5
 _LOWEST = 19
 
@@ -89,18 +89,18 @@ _LEAST_KEY = 16
 
 
 class EventSource(NamedTuple):
-    """Where the events come from, and who gets them."""
+    """The source of events, and their receivers."""
 
     works: list[Duty]
     cursors: Path
     is_idle: Callable[[], bool]
-    """Whether no run goes on there."""
+    """Whether no run is active there."""
 
 
 def tell_source(
     source: EventSource, tell: Callable[[str], None], *, follow: bool = False, beside: int = 0
 ) -> ExitCode:
-    """Tell all that is there, or go on until ended, or until the run `beside` it is over.
+    """Deliver all events once, until stopped, or until the accompanied run is over.
 
     Raises RunnerError if another process delivers them, and if not everything was delivered.
     """
@@ -132,7 +132,7 @@ def tell_source(
 def _lock(
     file: CursorFile, stop: threading.Event, is_over: Callable[[], bool], *, waits: bool
 ) -> Iterator[bool]:
-    """The lock; beside a run it is waited for: who has it may be about to end with another run."""
+    """Hold the lock of the cursors; during a run wait until another process releases it."""
     while True:
         with file.lock() as is_ours:
             if is_ours or not waits or is_over():
@@ -143,7 +143,7 @@ def _lock(
 
 @contextlib.contextmanager
 def _signals(stop: threading.Event) -> Iterator[list[int]]:
-    """SIGTERM and Ctrl-C end it between two events."""
+    """Handle SIGTERM and Ctrl-C by stopping between two events."""
     heard: list[int] = []
 
     def hear(number: int, _frame: object) -> None:
@@ -159,7 +159,7 @@ def _signals(stop: threading.Event) -> Iterator[list[int]]:
 
 
 def _is_run_over(is_idle: Callable[[], bool], pid: int) -> Callable[[], bool]:
-    """Whether the run is over beside which this goes on: it had the lock, or is gone."""
+    """Return a function that tells if the run ended: its lock is free, or its process gone."""
     seen = False
 
     def ask() -> bool:
@@ -210,7 +210,7 @@ def describe_doors(source: EventSource) -> tuple[bool, list[dict[str, object]]]:
 
 
 def folder_source(project: Project, environ: Mapping[str, str]) -> EventSource:
-    """A folder's journal, to the doors of its settings. Raises RunnerError where there are none."""
+    """Return the event source of a folder's journal. Raises RunnerError without receivers."""
     require_doors(project.settings)
     works = open_works(project.settings.events, environ, lambda: FolderOutbox(project))
     own = project.settings.telemetry
@@ -226,7 +226,7 @@ def folder_source(project: Project, environ: Mapping[str, str]) -> EventSource:
 def store_source(
     store: Store, settings: Settings, environ: Mapping[str, str], *, delivers: bool
 ) -> Iterator[EventSource]:
-    """All builds of a team's store, while entered; one process delivers them.
+    """Open all builds of a team's store as a source; one process delivers them.
 
     Raises RunnerError where another does, or where there is no receiver.
     """
@@ -236,7 +236,7 @@ def store_source(
         works = open_works(settings.events, environ, lambda: StoreOutbox(stored()))
         if delivers:
             turn.require()
-        # The first versions named the file by the whole address, with the password in it.
+        # The first versions named the file by the whole address, including the password.
         before = _cursors(environ, store.address)
         cursors = take_over(before, _cursors(environ, store_engine.name_place(store.address)))
         yield EventSource(works, cursors, lambda: True)
@@ -245,7 +245,7 @@ def store_source(
 def open_works(
     events: EventSettings, environ: Mapping[str, str], outbox: Callable[[], Outbox]
 ) -> list[Duty]:
-    """What there is to be done, each with an outbox of its own. Raises RunnerError."""
+    """Return the work of each configured receiver with its own outbox. Raises RunnerError."""
     found: list[Duty] = []
     if events.nats:
         token = environ.get(events.key_env, "") if events.key_env else ""
@@ -257,7 +257,7 @@ def open_works(
 
 
 def _cursors(environ: Mapping[str, str], source: str) -> Path:
-    """Where the cursors of a source are kept: a folder's path, or a store without who asks it."""
+    """Return the cursor file of a source, which is a folder or a store without credentials."""
     name = hashlib.sha256(source.encode()).hexdigest()[:24]
     return Places.of(environ).state / "told" / f"{name}.sqlite"
 
@@ -273,13 +273,13 @@ class WebhookDoor:
         self._poster = Poster(url)
 
     def send(self, messages: Sequence[Outgoing]) -> None:
-        """Raises DoorAwayError at the first that is not acknowledged."""
+        """Send messages in order. Raises DoorAwayError at the first unacknowledged one."""
         for place, message in enumerate(messages):
-            # A lone surrogate becomes six ASCII signs, which within a JSON string are the escape
-            # of itself.
+            # A lone surrogate becomes six ASCII characters, which in a JSON string are its own
+            # escape.
             body = message.text(MOST_BYTES).encode("utf-8", "backslashreplace")
-            # Of this attempt and not of the event: a receiver refuses what is some minutes old
-            # (Standard Webhooks), and a delivery may be tried for hours.
+            # Time of this attempt, not of the event: a receiver rejects messages some minutes old
+            # (Standard Webhooks), and a delivery may be retried for hours.
             stamp = str(int(effects.now().timestamp()))
             headers = {
                 "Content-Type": "application/json",
@@ -293,18 +293,18 @@ class WebhookDoor:
                 raise DoorAwayError(away.why, place, away.wait) from away
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._poster.close()
 
 
 def sign(key: bytes, id_: str, stamp: str, body: bytes) -> str:
-    """The signature of one message."""
+    """Return the signature of one message."""
     digest = hmac.digest(key, f"{id_}.{stamp}.".encode() + body, hashlib.sha256)
     return "v1," + base64.b64encode(digest).decode()
 
 
 def find_key(name: str, environ: Mapping[str, str]) -> bytes:
-    """The key in a variable of this name: `whsec_` and base64, or any text. Raises RunnerError."""
+    """Return the webhook key in this variable, `whsec_` and base64 or text. Raises RunnerError."""
     hint = "export RUNNER_EVENTS_WEBHOOK_KEY_ENV=KEY KEY=whsec_$(openssl rand -base64 32)"
     if not name or not environ.get(name):
         what = f"the variable {name} is not set" if name else "events.webhook_key_env is not set"
@@ -313,8 +313,8 @@ def find_key(name: str, environ: Mapping[str, str]) -> bytes:
     key = value.encode()
     if value.startswith(_PREFIX):
         try:
-            # Without `validate` signs outside of the alphabet are dropped, and a mistyped key is
-            # another key.
+            # Without `validate` characters outside the alphabet are dropped, and a mistyped key
+            # becomes another key.
             key = base64.b64decode(value.removeprefix(_PREFIX), validate=True)
         except (ValueError, binascii.Error):
             key = b""
@@ -332,13 +332,13 @@ def find_key(name: str, environ: Mapping[str, str]) -> bytes:
 
 STREAM, SUBJECTS = "RUNNER", "runner.events"
 WINDOW = 3600.0
-"""Seconds in which the stream knows a repeated message by its id."""
+"""Seconds for which the stream detects a repeated message by its ID."""
 _DAY = 86_400.0
 _SECONDS = 5.0
 _PASSWORD = re.compile(r"(://)[^/@\s]*@")
 _NOT_IN_SUBJECT = re.compile(r"[^A-Za-z0-9_-]+")
 _ROOM = 1024
-"""Bytes that headers take of what a server lets one message have."""
+"""Bytes of headers within the server's limit for one message."""
 
 
 class NatsDoor:
@@ -355,19 +355,19 @@ class NatsDoor:
         self._stream: Any = None
 
     def send(self, messages: Sequence[Outgoing]) -> None:
-        """Raises DoorAwayError at the first that is not acknowledged."""
+        """Send messages in order. Raises DoorAwayError at the first unacknowledged one."""
         is_kept = self._client is not None
         try:
             self._loop.run_until_complete(self._send(messages))
         except DoorAwayError as away:
-            # Between two calls nobody answers a server's pings, and it gives such a client up
+            # Between two calls a server's pings stay unanswered, and it drops such a client
             # (docs.nats.io, "Ping/Pong Protocol").
             if not is_kept or away.acknowledged:
                 raise
             self._loop.run_until_complete(self._send(messages))
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._loop.run_until_complete(self._leave())
         self._loop.close()
 
@@ -379,8 +379,8 @@ class NatsDoor:
             most = min(MOST_BYTES, self._client.max_payload - _ROOM)
             for message in messages:
                 body = message.text(most).encode("utf-8", "backslashreplace")
-                # The stream drops a second message of one Nats-Msg-Id within its window
-                # (docs.nats.io, JetStream, message deduplication): what is sent twice is kept
+                # The stream drops a second message with the same Nats-Msg-Id within its window
+                # (docs.nats.io, JetStream, message deduplication): a message sent twice is stored
                 # once.
                 headers = {api.Header.MSG_ID: message.key}
                 subject = subject_of(message)
@@ -407,7 +407,7 @@ class NatsDoor:
         await self._prepare()
 
     async def _prepare(self) -> None:
-        """Have a stream that takes the events; one of another name is its owner's business."""
+        """Create or update the stream of the events; one with another name is left unchanged."""
         try:
             name = await self._stream.find_stream_name_by_subject(f"{SUBJECTS}.>")
         except stream_errors.NotFoundError:
@@ -439,7 +439,7 @@ async def _hear_nothing(_: Exception) -> None:
 
 
 def subject_of(message: Outgoing) -> str:
-    """`runner.events.shop.task.done`; what has a meaning in a subject has none in a name."""
+    """Return a subject such as `runner.events.shop.task.done`, with special characters replaced."""
     name = _NOT_IN_SUBJECT.sub("-", message.repository)[:64].strip("-") or "unnamed"
     kind = ".".join(_NOT_IN_SUBJECT.sub("-", one)[:40] or "-" for one in message.type.split("."))
     return f"{SUBJECTS}.{name}.{kind[:100].strip('.') or '-'}"

@@ -1,4 +1,4 @@
-"""What a receiver of events is to whoever delivers them, and how one that is away is waited for.
+"""The interface of an event receiver, and the waiting time when one is unreachable.
 
 One POST after the other to one address, each within bounds: of time, of bytes, of trust.
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 512 << 10
-"""Of one message: a longer one goes without its event's own fields."""
+"""Bytes of one message: a longer one is sent without its event's own fields."""
 _FIRST, _LONGEST = 0.5, 300.0
 _LONGEST_ASKED = 3600.0
 
@@ -46,7 +46,7 @@ class DoorAwayError(Exception):
         self.why = why
         self.acknowledged = acknowledged
         self.wait = min(max(0.0, wait), _LONGEST_ASKED)
-        """Seconds that it asked to be left alone for."""
+        """Seconds for which the receiver asked for no requests."""
 
 
 class Receiver(Protocol):
@@ -54,13 +54,13 @@ class Receiver(Protocol):
 
     name: str
     shown: str
-    """Its address as it may be shown."""
+    """Address in displayable form."""
 
     def send(self, messages: Sequence[Outgoing]) -> None:
-        """All of them, one after the other, each acknowledged. Raises DoorAwayError."""
+        """Send messages in order and wait for each acknowledgement. Raises DoorAwayError."""
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
 
 
 class ReceiverBackoff:
@@ -70,14 +70,14 @@ class ReceiverBackoff:
         self._tries = 0
 
     def pause(self, asked: float) -> float:
-        """Seconds until the next try; at least what the receiver asked for."""
+        """Return the seconds until the next attempt, at least those that the receiver requests."""
         spread = random.uniform(0.8, 1.2)  # noqa: S311 - so that many do not knock at once
         seconds = min(_LONGEST, _FIRST * 2.0 ** min(self._tries, 12)) * spread
         self._tries += 1
         return max(asked, seconds)
 
     def reset(self) -> None:
-        """It answered."""
+        """Reset the pause after a response."""
         self._tries = 0
 
 
@@ -103,7 +103,7 @@ class Poster:
         self._connection: HTTPConnection | None = None
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> None:
-        """Raises DoorAwayError for everything but a 2xx within the time."""
+        """Post a request. Raises DoorAwayError unless a 2xx response comes in time."""
         try:
             status, wait = self._ask_again(body, headers)
         except (OSError, HTTPException, ValueError) as error:
@@ -116,7 +116,7 @@ class Poster:
             raise DoorAwayError(f"it answered {status}", wait=wait)
 
     def _ask_again(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, float]:
-        """On a new connection where the kept one was closed meanwhile, as servers do."""
+        """Send a request, again on a new connection if the server had closed the idle one."""
         if self._connection is None:
             return self._ask(body, headers)
         began = time.monotonic()
@@ -147,20 +147,20 @@ class Poster:
             made = HTTPSConnection(self._host, self._port, timeout=self._seconds, context=context)
         else:
             made = HTTPConnection(self._host, self._port, timeout=self._seconds)
-        # Here, so that the deadline has a socket to shut; connecting keeps to the socket's own
-        # time-out.
+        # Set here, so that the deadline has a socket to shut down; connecting uses the socket's own
+        # timeout.
         made.connect()
         self._connection = made
         return made
 
     @contextlib.contextmanager
     def _deadline(self, connection: HTTPConnection) -> Iterator[None]:
-        """The time-out of a socket is for each read: who sends a byte a second would go on."""
+        """Enforce a total timeout, since a socket's timeout applies to each read."""
 
         def cut() -> None:
             with contextlib.suppress(OSError, AttributeError):
-                # A close in another thread leaves a read waiting (close(2), multithreaded
-                # processes); this wakes it.
+                # A close in another thread does not wake a blocked read (close(2), multithreaded
+                # processes); shutdown does.
                 connection.sock.shutdown(socket.SHUT_RDWR)
 
         timer = threading.Timer(self._seconds, cut)
@@ -172,12 +172,12 @@ class Poster:
             timer.cancel()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
 
 def _seconds(value: str) -> float:
-    # Only the form in seconds (RFC 9110, 10.2.3): a date is by the clock of the other side.
+    # Only the form in seconds (RFC 9110, 10.2.3): a date depends on the other side's clock.
     return float(value) if value.isascii() and value.isdigit() and len(value) < 6 else 0.0  # noqa: PLR2004

@@ -1,4 +1,4 @@
-"""`runner team events` and `log --events`: what happened, for programs and receivers."""
+"""`runner team events` and `log --events`: print events for programs, or send them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ else:
 
 _KEY = re.compile(r"(?:(?P<journal>[^\s:]{1,100}):)?(?P<seq>\d{1,15})")
 _POLL, _STORE_POLL = 0.2, 0.5
-"""Seconds from one look to the next."""
+"""Seconds between two checks."""
 
 
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -121,7 +121,7 @@ def _open_project(environ: Mapping[str, str]) -> Project:
 
 
 def _read_after(typed: list[str]) -> dict[str, int]:
-    """The numbers by journal; the empty one is this folder's."""
+    """Parse event numbers by journal; the empty key is this folder's."""
     found = {}
     for one in typed:
         match = _KEY.fullmatch(one)
@@ -139,7 +139,7 @@ def _print(
     after: dict[str, int],
     away: tuple[type[RunnerError], ...] = (),
 ) -> ExitCode:
-    """`away` are errors that who follows waits out."""
+    """Print the events; errors in `away` are retried when following."""
     pause = (_STORE_POLL if away else _POLL) if given.follow else 0.0
     try:
         for message in read_on(outbox, after, pause, away):
@@ -150,7 +150,7 @@ def _print(
 
 
 def _line(message: Outgoing) -> str:
-    """What a person reads: the same words as `log` where it is an event of a journal."""
+    """Return the line of an event for people, in the words of `log`."""
     try:
         record = decode(message.line.encode())
         time_, task, text = record.time, record.task, gist(record)

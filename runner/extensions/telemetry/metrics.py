@@ -1,4 +1,4 @@
-"""`GET /metrics`: the figures of `runner stats` for a Prometheus, in its text format.
+"""`GET /metrics`: the figures of `runner stats` in Prometheus' text format.
 
 Who knows the token in a file of the user's state folder may read them: neither the page's cookie
 nor its second secret is one, and Host and Origin are looked at as everywhere (`guard`). A scrape
@@ -52,16 +52,16 @@ else:
 
 _TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS_TO_READ = 4.0
-"""For all journals of one scrape; Prometheus waits ten seconds by default."""
+"""Seconds for all journals of one scrape; Prometheus waits ten seconds by default."""
 _SECONDS_TO_COUNT = 3.0
-"""For the store; one that is away holds up no journal's figures."""
+"""Seconds for the store; an unreachable one does not delay the journals' figures."""
 _TASKS_STAND = 60.0
-"""Seconds after which tasks are counted again though neither journal nor plan moved."""
+"""Seconds after which tasks are counted again even if journal and plan are unchanged."""
 _CHEAP, _REST = 0.5, 50
 """Seconds of processor time that counting them may take each time, since it folds the journal from
 the last run's end; what takes more is done for one fiftieth of the time."""
 _MOST_VALUES = 50
-"""Values of a label that a plan, a journal or a person made up; what comes later is `other`."""
+"""Distinct label values chosen by a plan, a journal or a person; further ones become `other`."""
 _LONGEST_VALUE = 100
 _OTHER = "other"
 _SHORTEST_TOKEN = 20
@@ -72,22 +72,22 @@ class TeamFigures:
     """The figures of a team's store; all empty where there is none."""
 
     states: Mapping[str, int] = field(default_factory=dict)
-    """Builds that are not over, by state."""
+    """Unfinished builds, by state."""
     dollars: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Of each budget, by repository: `bound`, `spent`, `given`, `left`."""
+    """Figures of each budget, by repository: `bound`, `spent`, `given`, `left`."""
 
 
 @dataclass(slots=True)
 class Folder:
-    """What is known of one build between two scrapes."""
+    """The facts about one build between two scrapes."""
 
     build: Build
     running: RunningTally | None = None
     tasks: Counter[str] = field(default_factory=Counter)
     tasks_of: tuple[object, ...] = ()
-    """How journal and plan stood when the tasks were counted."""
+    """State of journal and plan at the last count of tasks."""
     tasks_until: float = 0.0
-    """When they are counted again though neither moved; only then, where counting is dear."""
+    """When to count again even if neither changed; the only trigger if counting is slow."""
     tasks_cost: float = 0.0
     builds: Counter[str] = field(default_factory=Counter)
     is_readable: bool = False
@@ -124,7 +124,7 @@ class Folder:
         return self.build.id, _shorten(self.build.name)
 
     def count(self) -> Iterator[tuple[str, Mapping[str, float]]]:
-        """Each figure's name with its value by label."""
+        """Yield each metric's name with its values by label."""
         assert self.running is not None  # it is readable
         tally, usage = self.running.tally, self.running.tally.usage
         yield "builds", {end: n for end, n in self.builds.items() if end != RUNNING}
@@ -176,7 +176,7 @@ _FIGURES = {
     "person_waiting": ("gauge", "kind", "Items that wait for a person."),
     "journal_unread_bytes": ("gauge", "", "Position where the next scrape continues."),
 }
-"""Kind, label beside `build` and `folder`, and what it is."""
+"""Metric type, label besides `build` and `folder`, and description."""
 
 
 def open_page(context: PageContext) -> Callable[[Request], Awaitable[Response]]:
@@ -211,7 +211,7 @@ class Metrics:
         self._one_at_a_time = asyncio.Lock()
 
     async def answer(self, request: Request) -> Response:
-        """The figures, for who knows the token."""
+        """Return the metrics if the request has the token."""
         if not self._knows_token(request.headers.getlist("authorization")):
             refusal = "this needs the token that `runner serve --metrics-token` prints\n"
             return PlainTextResponse(refusal, 401, {"www-authenticate": "Bearer"})
@@ -224,7 +224,7 @@ class Metrics:
         return Response(text, headers={"content-type": _TYPE})
 
     def _knows_token(self, headers: list[str]) -> bool:
-        """The file is read each time: a token that was taken away opens nothing any more."""
+        """Return whether the token is valid; its file is read on every request."""
         try:
             token = self._token_file.read_bytes().strip()
         except OSError:
@@ -234,7 +234,7 @@ class Metrics:
         return same and scheme.lower() == "bearer" and len(token) >= _SHORTEST_TOKEN
 
     async def _ask_queue(self) -> TeamFigures | None:
-        """The queue by state, empty without a store; None where it does not answer in time.
+        """Return the queue by state, empty without a store; None on a timeout.
 
         It is asked in a thread that nobody can end: the next scrape waits for the same one.
         """
@@ -293,7 +293,7 @@ def _families(folders: list[Folder]) -> Iterator[Metric]:
 
 
 def _bound(values: Mapping[str, float]) -> dict[str, float]:
-    """At most so many values of a label, as they may be shown; the first ones stay themselves."""
+    """Limit the number of label values; further ones are counted as one."""
     bounded: dict[str, float] = {}
     for value, number in values.items():
         shown = _shorten(value)

@@ -1,4 +1,4 @@
-"""The command that sends events to receivers."""
+"""The operation that sends events to receivers."""
 
 from __future__ import annotations
 

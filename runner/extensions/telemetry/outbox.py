@@ -1,4 +1,4 @@
-"""Events to deliver behind cursors: of a folder's journal, or of a team's store."""
+"""Undelivered events behind cursors: of a folder's journal, or of a team's store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runner.project import Project
 
 VERSION = 1
-"""Of what is sent around an event."""
+"""Version of the envelope around an event."""
 
 
 class Outgoing(NamedTuple):
@@ -30,22 +30,21 @@ class Outgoing(NamedTuple):
     repository: str
     build: str
     line: str
-    """The record as the journal has it."""
+    """Record as in the journal."""
     offset: int = 0
-    """Where the next one begins in the journal's file; 0 where there is no file."""
+    """Offset of the next record in the journal file; 0 without a file."""
 
     @property
     def key(self) -> str:
-        """What a receiver knows a repeated one by."""
+        """Key by which a receiver recognizes a repeated message."""
         return f"{self.journal}:{self.seq}"
 
     def text(self, most: int = 0) -> str:
-        """The JSON line of it; one of more than `most` bytes is sent without the event's fields."""
+        """Return the message as JSON; above `most` bytes without the event's own fields."""
         found = redact(self._around(self.line))
         if not most or len(found.encode("utf-8", "backslashreplace")) <= most:
             return found
-        # Shortened and not refused: an event that no receiver takes would hold up all that follow
-        # it.
+        # Shortened, not rejected: an event that no receiver accepts would block all that follow it.
         fields = {name: value for name, value in json.loads(self.line).items() if name in ENVELOPE}
         return redact(self._around(to_text({**fields, "shortened": True})))
 
@@ -67,14 +66,14 @@ class Cursors(Protocol):
     """The last acknowledged event of each journal."""
 
     def place(self, journal: str) -> tuple[int, int]:
-        """The number of the last event that was acknowledged, and where the next one begins."""
+        """Return the last acknowledged event's number and the offset of the next one."""
 
 
 class Outbox(Protocol):
-    """Where messages come from."""
+    """The source of messages."""
 
     def read(self, cursors: Cursors) -> Iterator[Outgoing]:
-        """All that stands behind the cursors, in order for each journal."""
+        """Yield all events after the cursors, in order for each journal."""
 
     def look_again(self) -> None:
         """Read again: not every message was delivered."""
@@ -88,11 +87,11 @@ class Positions:
         self._offsets: dict[str, int] = {}
 
     def place(self, journal: str) -> tuple[int, int]:
-        """The number behind which to go on."""
+        """Return the last read number and the offset of the next event."""
         return self._after.get(journal, 0), self._offsets.get(journal, 0)
 
     def move(self, message: Outgoing) -> None:
-        """Note that this message was delivered."""
+        """Record that this message was delivered."""
         self._after[message.journal] = message.seq
         self._offsets[message.journal] = message.offset
 
@@ -100,7 +99,7 @@ class Positions:
 def read_on(
     outbox: Outbox, after: dict[str, int], pause: float, away: tuple[type[RunnerError], ...] = ()
 ) -> Iterator[Outgoing]:
-    """All that stands behind those numbers; with a `pause`, in seconds, what comes, without an end.
+    """Yield all events after these numbers; with a `pause` in seconds, follow without an end.
 
     An error of `away` is waited out by who follows and has read before; it is raised otherwise.
     """
@@ -128,7 +127,7 @@ class FolderOutbox:
         self._name = project.name
 
     def read(self, cursors: Cursors) -> Iterator[Outgoing]:
-        """Raises RunnerError where the journal is damaged, in the middle or before the cursor."""
+        """Yield the events after the cursors. Raises RunnerError if the journal is damaged."""
         journal = find_journal(self._path)
         if not journal:
             return
@@ -141,10 +140,10 @@ class FolderOutbox:
                 yield Outgoing(journal, record.seq, *names, text, place.offset)
 
     def look_again(self) -> None:
-        """Nothing is remembered here."""
+        """Do nothing: this outbox has no state."""
 
     def _fits(self, place: Mark) -> bool:
-        """Whether a record begins there that follows; the file may have been put back."""
+        """Return whether a valid record starts at this position."""
         try:
             if self._path.stat().st_size < place.offset:
                 return False
@@ -155,7 +154,7 @@ class FolderOutbox:
 
 
 def find_journal(path: Path) -> str:
-    """The id of a journal: that of its first record; empty for one that has none."""
+    """Return a journal's ID, which is its first record's; empty if it has no records."""
     first = next(read_lines(path, wanted=()), None)
     return first[1].id if first else ""
 
@@ -169,8 +168,8 @@ class StoreOutbox:
     def read(self, cursors: Cursors) -> Iterator[Outgoing]:
         """Build by build, the oldest first. Raises StoreAwayError."""
         for build, repository in self._stored.list_unsettled(lambda one: cursors.place(one)[0]):
-            # Asked before the clones' journals are read: who gets an end has all before it, and
-            # what is written while a slow receiver gets the rest comes with the next look.
+            # Asked before reading the clones' journals: a receiver of an end then has all events
+            # before it; events written meanwhile come with the next read.
             self._stored.require_turn()
             last = self._stored.find_last(build)
             for journal in self._stored.list_journals(build):

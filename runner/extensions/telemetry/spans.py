@@ -1,4 +1,4 @@
-"""Traces drawn from a journal: a pure fold of its records into spans, sent by OTLP.
+"""Fold a journal's records into trace spans, and send them by OTLP.
 
 One trace a run of a build: build → task → attempt → implementer, tools, gates, landing, waits. Its
 id is the run's (a UUID has the 16 bytes of one), span ids follow from record ids: what is sent
@@ -64,7 +64,7 @@ Value: TypeAlias = "str | int | float | bool"
 _LONGEST, _LONGEST_CONTENT = 200, 4000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WORK_BEGINS = frozenset({"write.staged", "gate.started", "gate.completed", "attempt.finished"})
-"""With these an implementer's own time in an attempt is over: pipeline and proof begin."""
+"""Events that end an implementer's own time in an attempt: pipeline and proof start."""
 _ENDS = {
     "task.done": "done",
     "task.blocked": "blocked",
@@ -77,7 +77,7 @@ WANTED = person_waits.WANTED | {
 }
 _AT_ONCE = 256
 
-# Where a collector takes traces by HTTP (OTLP specification, "OTLP/HTTP Request").
+# Path on which a collector receives traces by HTTP (OTLP specification, "OTLP/HTTP Request").
 _PATH = "/v1/traces"
 
 
@@ -93,7 +93,7 @@ class Span(NamedTuple):
     attributes: dict[str, Value]
     failed: bool = False
     link: tuple[int, int] | None = None
-    """Trace and span of the run before."""
+    """Trace and span of the previous run."""
 
 
 class _Begun(NamedTuple):
@@ -129,7 +129,7 @@ class SpanDrawer:
         self._landings: dict[str, _Begun] = {}
 
     def hear(self, record: Record) -> list[Span]:
-        """The spans that end with this record."""
+        """Return the spans that end with this record."""
         self._journal = self._journal or record.id
         before, self._now = self._now, _nanoseconds(record.time, self._now)
         found: list[Span] = []
@@ -162,7 +162,7 @@ class SpanDrawer:
         self._root = _Begun(span_id("build", record.run), self._now, attributes)
 
     def _end_run(self, end: int, more: dict[str, Value], *, failed: bool) -> list[Span]:
-        """The root, with all that it left open."""
+        """Return the root span of a run and all spans still open in it."""
         root = self._root
         if root is None:
             return []
@@ -251,7 +251,7 @@ class SpanDrawer:
             self._implementers[record.task] = who
 
     def _end_implementer(self, record: Record) -> list[Span]:
-        """Its own time ends with the first write or check; writes are the pipeline's until then."""
+        """Return the ended spans of an implementer and of the write pipeline."""
         found = []
         parent = self._parent(record.task)
         if record.type in _WORK_BEGINS and (one := self._implementers.pop(record.task, None)):
@@ -344,16 +344,16 @@ class SpanDrawer:
 
 
 def trace_id(run: str) -> int:
-    """A run's id as a trace's: the 16 bytes that a UUID is, of any other text its digest's."""
+    """Return a run's trace ID: its UUID as an integer, or a digest of any other text."""
     digits = run.replace("-", "")
     if len(digits) == 32 and set(digits) <= set("0123456789abcdef") and int(digits, 16):  # noqa: PLR2004
         return int(digits, 16)
-    # All zeroes are no valid trace-id, nor parent-id (W3C Trace Context, 3.2.2).
+    # All zeroes are no valid trace-id or parent-id (W3C Trace Context, 3.2.2).
     return int.from_bytes(_digest(run)[:16]) or 1
 
 
 def span_id(kind: str, of: str) -> int:
-    """The same for the same thing, whenever it is drawn."""
+    """Return a reproducible span ID for this kind and subject."""
     return int.from_bytes(_digest(f"{kind}\0{of}")[:8]) or 1
 
 
@@ -362,7 +362,7 @@ def _digest(text: str) -> bytes:
 
 
 def _nanoseconds(time: str, otherwise: int) -> int:
-    """A time of the journal; what is none happened when the last thing did."""
+    """Convert a journal time to nanoseconds; return `otherwise` if it is invalid."""
     try:
         passed = datetime.fromisoformat(time) - _EPOCH
     except (ValueError, TypeError):
@@ -371,7 +371,7 @@ def _nanoseconds(time: str, otherwise: int) -> int:
 
 
 def _text(value: str, most: int = _LONGEST) -> str:
-    """As it may be shown anywhere: no secret, nothing invisible, not too long."""
+    """Return a text that is safe to show: redacted, printable and cut."""
     return display(redact_head(value, 2 * most), lines=most > _LONGEST)[:most]
 
 
@@ -450,7 +450,7 @@ class OtlpWork:
         )
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._poster.close()
 
 

@@ -1,1 +1,1 @@
-"""The base's tests on the proposed code: whose expectations a change does not meet any more."""
+"""Base tests: run the tests of the base commit on the proposed code."""

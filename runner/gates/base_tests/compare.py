@@ -1,4 +1,4 @@
-"""Tests of before against tests of now, by id: purely, from what each run named.
+"""Compare the base's test results with the proposal's by test id.
 
 Ids are compared by what stays of them: a parametrised test is its function with a number of
 cases, and addresses and counters in a name do not tell tests apart.
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _ADDRESS = regex(r"0x[0-9a-fA-F]+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
 _NUMBER = regex(r"\d{3,}")
-"""A port, a time, a counter; smaller numbers tell tests apart."""
+"""A port, a time, a counter; smaller numbers distinguish tests."""
 _LINE = regex(r"\(line \d+\)")
-"""Where a documentation test of Rust stands."""
+"""Line of a Rust documentation test."""
 _SUBTEST = regex(r"(?P<whole>\w+(?:\.\w+){2,}) [\[(]")
-"""`unittest` names a part of a test by the test's id and what it was given (`subTest`)."""
+"""`unittest` names a subtest by the test's ID and its parameters (`subTest`)."""
 _OF_GO = regex(r"(?P<name>[\w./~-]+?\.(?:Test|Example|Fuzz|Benchmark)\w*)(?:/.*)?")
 _SCRIPT = regex(r"\.[cm]?[jt]sx?\Z")
 _IDLE = ("skipped", "xfailed")
@@ -42,16 +42,16 @@ class CaseCounts:
     passed: bool = True
 
     def count(self, test: str, *words: str) -> int:
-        """How many cases of a test ended so."""
+        """Count the cases of a test with these outcomes."""
         found = self.by_test.get(test)
         return sum(found[word] for word in words) if found else 0
 
     def count_passing(self, test: str) -> int:
-        """How many cases of it passed."""
+        """Count the passing cases of a test."""
         return self.count(test, "passed")
 
     def with_others(self, others: Iterable[CaseCounts]) -> CaseCounts:
-        """The same with the tests that only other runs of the same tree met."""
+        """Return the counts with tests that only other runs of the tree executed."""
         by_test, files = dict(self.by_test), dict(self.files)
         for other in others:
             by_test = {**other.by_test, **by_test}
@@ -60,7 +60,7 @@ class CaseCounts:
 
 
 def ran_of(seen: BaseResult, place: Callable[[str], str] = str) -> CaseCounts | None:
-    """A run's tests; `place` gives where a file of that run stands now. None: it named none."""
+    """Return a run's test counts with files mapped by `place`; None if it names no tests."""
     if seen.tests is None:
         return None
     by_test: dict[str, Counter[str]] = {}
@@ -73,15 +73,15 @@ def ran_of(seen: BaseResult, place: Callable[[str], str] = str) -> CaseCounts | 
 
 
 def key_of(test: str, place: Callable[[str], str] = str) -> str:
-    """What stays of a test's id from run to run."""
+    """Return the part of a test id that stays the same between runs."""
     if test.startswith(EXAMPLE):
         return test  # a number in it is what is asked
     path, colons, inner = test.partition("::")
     if colons:
-        # pytest puts a case's parameters in brackets behind the id of its function.
+        # pytest appends a case's parameters in brackets to the ID of its function.
         return f"{place(path)}::{inner.partition('[')[0]}"
     if test.startswith("Test") and " " not in test:
-        # A subtest of Go is named behind the slash (`testing`, T.Run).
+        # Go names a subtest after the slash (`testing`, T.Run).
         return test.partition("/")[0]
     if (part := _SUBTEST.match(test)) is not None:
         test = part["whole"]
@@ -95,7 +95,7 @@ def key_of(test: str, place: Callable[[str], str] = str) -> str:
 
 
 class BaseTestFate(StrEnum):
-    """What became of a test that passed before."""
+    """The new result of a test that passed before."""
 
     FAILS = "fails in its earlier version on this code"
     GONE = "is gone"
@@ -114,7 +114,7 @@ class Loss:
     fate: BaseTestFate
     file: str = ""
     cases: tuple[int, int] = (1, 0)
-    """Cases that passed before, and now."""
+    """Number of cases that passed before, and now."""
     others: int = 0
     """Further tests with the same fate and cause."""
 
@@ -131,7 +131,7 @@ class Loss:
 def find_lost_tests(
     before: CaseCounts, restored: CaseCounts | None, now: CaseCounts
 ) -> Iterator[Loss]:
-    """What became of the tests that passed `before`.
+    """Yield the losses among the tests that passed `before`.
 
     `restored` is the run of those same tests on the proposed code, None where none of them could
     be run; `now` is the run of the proposal as it is.
@@ -143,7 +143,7 @@ def find_lost_tests(
         file = before.files.get(test, "")
         as_was = restored.count_passing(test) if restored else 0
         passes = now.count_passing(test)
-        # Asked first: a test that was rewritten to pass on this code is the very thing looked for.
+        # First: a test rewritten to pass on this code is exactly what is searched.
         if restored and as_was < count and restored.count(test, *_BAD):
             yield Loss(test, BaseTestFate.FAILS, file, (count, as_was))
         elif passes >= count:
@@ -172,5 +172,5 @@ def group_unrun(lost: list[Loss]) -> Iterator[Loss]:
 
 
 def new_tests(before: CaseCounts, now: CaseCounts) -> Iterable[str]:
-    """Tests that pass now, and were not there."""
+    """Return the tests that pass now and did not exist before."""
     return [test for test in now.by_test if now.count_passing(test) and test not in before.by_test]

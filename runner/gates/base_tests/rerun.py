@@ -1,4 +1,4 @@
-"""Run the base's tests on the proposed code, and ask about those that it does not pass any more.
+"""Run the base's tests on the proposed code, and ask about those that fail now.
 
 A family of the registry. Where a change touches tests, what supports them or what says which of
 them run, those that passed on the base run on the proposed code as they were; and what was
@@ -69,7 +69,7 @@ def prove(check: Check, context: GateContext) -> Proved:
 
 
 def _is_asked(support: Support, context: GateContext) -> bool:
-    """Whether tests may say less: something of theirs changed, or tests are left out now."""
+    """Return whether support files changed, or tests were skipped or deselected."""
     if support.touches:
         return True
     words = ("skipped", "xfailed", "deselected")
@@ -93,7 +93,7 @@ class BaseComparison:
     meaning: Meaning
 
     def checks(self) -> Iterator[Check]:
-        """The task's own contracts that passed, then changed test files that none of them ran."""
+        """Yield the task's passing contracts, then changed test files that none of them ran."""
         own = contract_tests.checks(self.context.task, self.context.settings)
         ran: list[str] = []
         for check in own:
@@ -105,7 +105,7 @@ class BaseComparison:
         yield from self._unrun(own, set(ran))
 
     def _unrun(self, own: tuple[Check, ...], ran: set[str]) -> Iterator[Check]:
-        """Commands for test files in the change that no contract of the task runs."""
+        """Yield checks for changed test files that no contract of the task runs."""
         lines = tuple(check.command for check in own)
         files = [
             one.path
@@ -123,7 +123,7 @@ class BaseComparison:
                 yield Check(id=f"base-tests-{ending}", kind="test", command=line, limits=limits)
 
     def about(self, check: Check) -> Iterator[Loss]:
-        """What became of the tests that a command runs."""
+        """Yield the losses among the tests that a command runs."""
         now = self._now(check)
         if now is None:
             return
@@ -139,9 +139,9 @@ class BaseComparison:
             old = earlier(line, self.context, restored)
         if old is None:
             return
-        # what moved or went away may pass there since nobody finds it any more
+        # a file that moved or was removed may pass there because it is no longer found
         kept = self.support.touches and all(one.content for one in self.support.landed)
-        # Of tests that do not count it is asked whether they did before.
+        # For tests that don't count, check whether they did before.
         left_out = any(word in ("skipped", "xfailed") for _, word, _ in now.tests or ())
         certain = old.passed and kept and not left_out
         before = old if certain else self._before(line)
@@ -151,12 +151,12 @@ class BaseComparison:
             yield Loss(line.id, BaseTestFate.UNRUN)  # it fails on the base, and names no test there
 
     def _all_new(self, now: BaseResult) -> bool:
-        """Whether every test of a run is one that the change adds: there is none as it was."""
+        """Return whether all executed tests are new in this change."""
         names = {last_of(key_of(test)) for test, _, _ in now.tests or ()}
         return bool(names) and names <= self.meaning.new.keys() - self.meaning.old.keys()
 
     def _known_before(self, command: str) -> str:
-        """A command without the test files that the change adds; empty where none is left.
+        """Return a command without the added test files; empty if none is left.
 
         A tool that is given a file that is not there runs none of the others either.
         """
@@ -171,7 +171,7 @@ class BaseComparison:
         return " ".join(left) if others else ""
 
     def _now(self, check: Check) -> BaseResult | None:
-        """How the tests end on the proposal, each by its name."""
+        """Return the results of the named tests on the proposal, or None."""
         trial = self.context.ran.get(check.id)
         line = make_verbose_command(check.command)
         if trial is not None and not trial.unnamed:
@@ -186,7 +186,7 @@ class BaseComparison:
         return make_earlier(again, self.context) if again.ran.ended is Ended.EXITED else None
 
     def _present(self, line: str) -> str:
-        """A command with files at their new places; empty where none of its files is left."""
+        """Return a command with moved files at their new paths; empty if its files are gone."""
         words = line
         for old, new in self.support.moves:
             words = words.replace(old, new)
@@ -196,7 +196,7 @@ class BaseComparison:
         return " ".join(left) if not named or any(map(holds_tests, left)) else ""
 
     def _before(self, line: Check) -> BaseResult | None:
-        """How they ended before this change and those it stands on; None: that is not known."""
+        """Return the results before this change and those it builds on; None if unknown."""
         seen = earlier(line, self.context, self.context.origin.taken_back)
         return seen if seen is not None and (seen.passed or seen.tests) else None
 
@@ -222,7 +222,7 @@ class BaseComparison:
         yield from group_unrun([one for one in found if one.test not in same])
 
     def _of_contracts(self) -> Iterator[CaseCounts]:
-        """What the contracts ran: a test may stand now where our own command does not look."""
+        """Yield the results of passing contracts, which may run tests that were moved."""
         for trial in self.context.ran.values():
             ran = ran_of(make_earlier(trial, self.context)) if trial.passed else None
             if ran is not None:
@@ -231,7 +231,7 @@ class BaseComparison:
     def _with_added(
         self, line: Check, found: list[Loss], was: CaseCounts, now: CaseCounts
     ) -> Iterator[Loss]:
-        """The same with the new files of tests and the settings of the change, as for a new layout.
+        """Yield losses after a second run of the base with the change's new files and settings.
 
         A test that could run only so counts as it ends there. One that fails by what it asserts,
         and passes since a new file or setting is loaded, is a finding all the same.
@@ -254,7 +254,7 @@ class BaseComparison:
                 yield replace(one, file=loaded[0])
 
     def finding(self, one: Loss, check: Check) -> Finding:
-        """A question, or a warning where a person asked for it, or where (c) decides."""
+        """Return a finding on a lost test: a question, or a warning if the loss is permitted."""
         meant = self.meaning.of_test(one.test, one.file)
         severity, message, hint = Severity.QUESTION, one.text, ASKED
         if one.fate is BaseTestFate.UNRUN:
@@ -268,7 +268,7 @@ class BaseComparison:
 
 
 def _file_of(word: str) -> str:
-    """The test file that a word of a command names, by path, id or module; empty for none."""
+    """Return the test file of a path, test ID or module in a command; empty if it is none."""
     path = word.strip("'\"").partition("::")[0].removeprefix("./")
     if "/" not in path and re.fullmatch(r"[A-Za-z_][\w.]*", path) and not path.endswith(".py"):
         path = path.replace(".", "/") + ".py"
@@ -276,7 +276,7 @@ def _file_of(word: str) -> str:
 
 
 def _names(line: str, path: str) -> bool:
-    """Whether a command names a file or a folder that it lies in, or runs all there is."""
+    """Return whether a command names a file or a folder that contains it."""
     parts = path.split("/")
     folders = {"/".join(parts[:count]) for count in range(1, len(parts) + 1)}
     words = {word.removeprefix("./").rstrip("/") for word in line.split()}
@@ -292,21 +292,21 @@ _SCRIPT_TOOL = regex(r"(?:\A|[\s/])(?:jest|vitest|mocha)(?=\s|\Z)")
 
 
 def make_verbose_command(command: str) -> str:
-    """The command so that it runs every test, and where it can by words alone, names each.
+    """Return the command changed to run all tests and to name each one if possible.
 
     The tools' reports name the others (`Check.named`).
     """
     line = command
     if not re.search(r"\s-v(?=\s|\Z)", line):
         line = _DOCTEST.sub(r"\g<0> -v", line)
-    # What ends at the first failure names no test behind it, and those would count as gone.
+    # A run that stops at the first failure names no later tests, which would count as lost.
     if _SCRIPT_TOOL.search(line):
         line = _SCRIPT_ENDS.sub("", line)
     return _PYTEST_ENDS.sub("", line) if "pytest" in line else line
 
 
 def for_files(paths: tuple[str, ...], text: bytes, known: tuple[str, ...]) -> str:
-    """A command that runs test files which no contract runs; empty where none is known.
+    """Return a command that runs these test files; empty if none is known.
 
     `text` is the content of one of them, `known` are the task's own test commands.
     """

@@ -1,4 +1,4 @@
-"""What of a change belongs to tests: their files, what supports them, what says which run.
+"""Find the test files, test support files and test settings in a change.
 
 A file belongs to tests by its path as the common tools find it, or since a test contract of the
 task names it and it holds tests: whatever it is called.
@@ -30,7 +30,7 @@ _CONFIGURES = regex(
     r"|vite\.workspace\.\w+|(?:vitest|jest|playwright|karma|cypress|ava)\.(?:config|setup|workspace)\.\w+"
     r"|jest\.setup\.\w+|vitest\.setup\.\w+|sitecustomize\.py|usercustomize\.py)\Z"
 )
-"""Files that say how or which tests run, and nothing of the product."""
+"""Files that configure how or which tests run, and nothing of the product."""
 _SNAPSHOT = regex(r"(?:\A|/)__snapshots__/|\.snap\Z|\.ambr\Z")
 _SCRIPT = regex(r"\.[cm]?[jt]sx?\Z")
 _IN_TESTS = regex(rb"\b(?:it|test|describe|suite|specify)\b[\w.]*\s*\(")
@@ -39,7 +39,7 @@ _REACHES_OTHERS = regex(
     rb"|\bprocess\.(?:exit|exitCode|reallyExit|abort|kill)\b"
     rb"|\b(?:globalThis|global|window|expect|assert|it|test|describe)\.\w+\s*=(?!=)"
 )
-"""What ends the program that runs other files' tests too, or sets what they share."""
+"""Code that ends the program running other files' tests too, or sets state they share."""
 _ALIKE = 0.5
 _LARGEST = 200_000
 
@@ -50,13 +50,13 @@ class Support:
 
     product: tuple[Change, ...] = ()
     landed: tuple[Change, ...] = ()
-    """Changes of files that were there before: tests, helpers, snapshots, test configuration."""
+    """Changes of existing files: tests, helpers, snapshots, test configuration."""
     added: tuple[Change, ...] = ()
     shared: tuple[Change, ...] = ()
     """Files that configure the product too, where the keys that say what runs are not as before;
     files of the product that hold tests of their own, which are not as before."""
     moves: tuple[tuple[str, str], ...] = ()
-    """From where to where a test file moved."""
+    """Old and new path of each moved test file."""
 
     @property
     def touches(self) -> bool:
@@ -69,12 +69,12 @@ class Support:
         return tuple(one.path for one in (*self.landed, *self.shared))
 
     def new_place(self, path: str) -> str:
-        """Where a file stands now that stood there before."""
+        """Return the new path of a file that may have been moved."""
         return dict(self.moves).get(path, path)
 
 
 def support_of(context: GateContext) -> Support:
-    """What of the proposal belongs to tests."""
+    """Return the part of the proposal that belongs to tests."""
     product: list[Change] = []
     landed: list[Change] = []
     added: list[Change] = []
@@ -100,7 +100,7 @@ def _supports(change: Change, context: GateContext) -> bool:
 
 
 def _is_loaded(change: Change) -> bool:
-    """Whether a new file can change how tests of other files end, without being named by them."""
+    """Return whether a new file can affect tests of other files without being imported."""
     path, content = change.path, (change.content or b"")[:_LARGEST]
     name = path.rpartition("/")[2]
     first = _loaded_first(path)
@@ -114,7 +114,7 @@ def _is_loaded(change: Change) -> bool:
 
 
 def _loaded_first(path: str) -> re.Pattern[bytes] | None:
-    """What in a test file of this language runs before the first test of other files too."""
+    """Return a pattern for code in this test file that also runs before other files' tests."""
     language = code_language(path)
     is_test = language and language.test_file and language.test_file.search(path)
     return language.loaded_first if language and is_test else None
@@ -123,7 +123,7 @@ def _loaded_first(path: str) -> re.Pattern[bytes] | None:
 def _moves(
     landed: Iterable[Change], added: Iterable[Change], before: Callable[[str], bytes | None]
 ) -> Iterator[tuple[str, str]]:
-    """Files that are gone, each with the new one of its name that is most like it."""
+    """Yield pairs of a deleted file and the most similar new file, which replaces it."""
     free = [one for one in added if one.content is not None]
     for gone in landed:
         if gone.content is not None:
@@ -144,14 +144,14 @@ def _likeness(old: bytes, new: bytes) -> float:
         return 1.0
     if max(len(old), len(new)) > _LARGEST:
         return 0.0
-    # Without autojunk: of texts of 200 lines and more difflib would pass over what comes often, a
-    # brace or a blank line.
+    # Without autojunk: in texts of 200 or more lines difflib would ignore frequent lines such as
+    # braces or blanks.
     matcher = SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
     return matcher.quick_ratio() and matcher.ratio()
 
 
 def as_before(support: Support, context: GateContext, *, with_added: bool) -> tuple[Change, ...]:
-    """The proposal with the base's tests in it: what a scratch tree of the base gets.
+    """Return the changes with the base's tests, for a scratch tree of the base.
 
     `with_added` keeps the new files of tests, and the settings as they are proposed.
     """
@@ -175,7 +175,7 @@ def _mix_change(change: Change, context: GateContext, *, with_settings: bool) ->
 
 
 def _find_moved_files(support: Support, context: GateContext) -> Iterator[Change]:
-    """Files that moved: gone where they were, with their old bytes where they are now."""
+    """Yield the changes of moved files: deleted at the old path, old bytes at the new one."""
     by_path = {one.path: one for one in (*support.landed, *support.added)}
     for old, new in support.moves:
         content = context.before(old) or b""
@@ -189,7 +189,7 @@ _LONGEST_SOURCE = 1_000_000
 
 
 def has_tests_inside(path: str, before: bytes, after: bytes | None) -> bool:
-    """Whether such tests are not as they were."""
+    """Return whether tests inside a source file differ between the versions."""
     if after is None or max(len(before), len(after)) > _LONGEST_SOURCE:
         return False
     old = _texts(path, before)
@@ -197,7 +197,7 @@ def has_tests_inside(path: str, before: bytes, after: bytes | None) -> bool:
 
 
 def with_tests_of(path: str, before: bytes, after: bytes | None) -> bytes:
-    """The proposed file with the tests that it had, at its end."""
+    """Return the proposed file with its former tests appended."""
     new = (after or b"").decode("utf-8", "replace")
     for begin, end in reversed(_places(path, new)):
         new = new[:begin] + new[end:]

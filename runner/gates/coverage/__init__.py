@@ -1,4 +1,4 @@
-"""Which lines the test contracts of a task run: measured from outside, read, weighed.
+"""Measure which lines a task's test contracts run.
 
 `fit` makes a test contract's command measured; its data then lies in `data_folder`. What is in
 there is as trustworthy as the tests are, so whatever cannot be read counts as not measured.

@@ -1,4 +1,4 @@
-"""Has a test contract's command measured from outside; what a person sees of it stays as it is.
+"""Instrument a test contract's command to measure lines, without changing its output.
 
 Where a test contract's measurements lie, and the reading of files that a command left there.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 V8 = "v8"
 LCOV = "lcov"
 VITEST = "ran-vitest"
-"""A folder in it that tells that vitest ran."""
+"""Folder whose presence shows that vitest ran."""
 RUST = "rust.lcov"
 GO = "go.out"
 _INSTALLED = ("*/site-packages/*", "*/dist-packages/*", "*/node_modules/*")
@@ -41,7 +41,7 @@ _CARGO = regex(_WORD.format("cargo test"))
 
 
 def fit(check: Check, context: GateContext, fitted: Fitted) -> Fitted:
-    """The command with measuring switched on; other tasks' checks are left as they are.
+    """Return the command with coverage enabled; checks of other tasks are unchanged.
 
     What an earlier run of this test contract left is removed.
     """
@@ -66,18 +66,18 @@ def fit(check: Check, context: GateContext, fitted: Fitted) -> Fitted:
 
 
 def project_tree(context: GateContext) -> Path:
-    """The project's folder in the scratch tree."""
+    """Return the project's folder in the scratch tree."""
     return context.place.tree / context.place.start
 
 
 def visible_root(context: GateContext) -> str:
-    """The project's folder as commands see it, without links."""
+    """Return the project's folder as commands see it, with links resolved."""
     seen = context.sandbox.sees(context.place, context.place.tree)
     return os.path.realpath(seen / context.place.start)
 
 
 def _speaks(context: GateContext, name: str) -> bool:
-    """Whether the task writes this language, or the project says that it is of it."""
+    """Return whether the change or a manifest of the project uses this language."""
     row = row_named(name)
     paths = (*(change.path for change in context.changes), *context.former)
     tree = project_tree(context)
@@ -103,21 +103,21 @@ def _python(context: GateContext, fitted: Fitted, folder: Path, start: Path) -> 
 
 @cache
 def _ours() -> str:
-    """The folder of our own coverage.py, found without importing it."""
+    """Return the folder of the runner's coverage.py, without importing it."""
     spec = find_spec("coverage")
     places = list(spec.submodule_search_locations or ()) if spec else []
     return places[0] if places else ""
 
 
 def _go(context: GateContext, fitted: Fitted, folder: Path) -> str:
-    """GOFLAGS: each go command takes the flags that it knows and ignores the others."""
+    """Return GOFLAGS with coverage flags; each go command ignores flags that it does not know."""
     given = {**context.environment, **fitted.variables}.get("GOFLAGS", "")
-    # By itself go counts in each package only what its own tests run (go help testflag).
+    # By default go counts in each package only what its own tests run (go help testflag).
     return f"{given} -coverprofile={folder / GO} -coverpkg=./...".strip()
 
 
 def _rust(context: GateContext, line: str, folder: Path) -> str:
-    """`cargo test` through cargo-llvm-cov or tarpaulin, where one is installed."""
+    """Return `cargo test` run by cargo-llvm-cov or tarpaulin, if one is installed."""
     out = folder / RUST
     if which("cargo-llvm-cov", context.environment):
         return _CARGO.sub(f"cargo llvm-cov test --lcov --output-path {shlex.quote(str(out))}", line)
@@ -137,25 +137,25 @@ _FOLDER = "coverage"
 
 
 def data_folder(place: Place, check_id: str) -> Path:
-    """The folder of one test contract's measurements; the same path inside and outside."""
+    """Return the folder of a test contract's coverage data; equal inside the sandbox."""
     return place.box / _FOLDER / file_name(check_id)
 
 
 def make_empty_folder(place: Place, check_id: str) -> Path:
-    """The same folder without what an earlier run left. No link is followed."""
+    """Create an empty folder for a contract's coverage data, without following links."""
     above = own_folder(place.box, _FOLDER)
     return make_empty(above / file_name(check_id))
 
 
 def forget(place: Place, check_id: str) -> None:
-    """Take away what an earlier run of a test contract left, where nothing is measured now."""
+    """Remove the data of an earlier run of a test contract that is no longer measured."""
     if data_folder(place, check_id).exists():
         make_empty_folder(place, check_id)
 
 
 def files_in(folder: Path, start: str = "", end: str = "") -> Iterator[Path]:
-    """Plain files of bearable size directly in a folder, by their names; none for no folder."""
-    # A command may have put a link in the place of either: files elsewhere are no measurements.
+    """Yield the plain files of acceptable size directly in a folder, sorted by name."""
+    # A command may have replaced either by a link: files elsewhere are no measurements.
     if any(each.is_symlink() for each in (folder, folder.parent)):
         return
     try:
@@ -169,7 +169,7 @@ def files_in(folder: Path, start: str = "", end: str = "") -> Iterator[Path]:
 
 
 def is_fit(path: Path) -> bool:
-    """Whether there is a plain file of bearable size."""
+    """Return whether a path is a regular file within the size limit."""
     try:
         seen = path.lstat()
     except (OSError, ValueError):  # the latter where it is no path at all: a command chose it
@@ -178,7 +178,7 @@ def is_fit(path: Path) -> bool:
 
 
 def text_of(path: Path) -> str | None:
-    """A file's text, what is no UTF-8 replaced; None where there is no fit file."""
+    """Return a file's text with invalid UTF-8 replaced; None if it cannot be read."""
     if not is_fit(path):
         return None
     try:

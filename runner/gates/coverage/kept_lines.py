@@ -1,4 +1,4 @@
-"""What was measured, kept beside the logs of its attempt for whoever reports on the run later.
+"""Store measured lines next to an attempt's logs for later reports.
 
 Paths and numbers of lines alone: no text of a file is in it.
 """
@@ -19,7 +19,7 @@ FILE = "coverage.json"
 
 
 def write_lines(folder: Path, lines: Mapping[str, Lines]) -> None:
-    """Keep a measurement; one that a power cut takes is only not reported."""
+    """Write a measurement, without durability: after a power loss it is just not reported."""
     content = {
         path: {"executable": sorted(one.executable), "ran": sorted(one.ran)}
         for path, one in lines.items()
@@ -29,7 +29,7 @@ def write_lines(folder: Path, lines: Mapping[str, Lines]) -> None:
 
 
 def read_lines(folder: Path) -> dict[str, Lines]:
-    """What `write_lines` kept there; nothing where there is none, or it is damaged."""
+    """Read what `write_lines` has written; empty if it is missing or damaged."""
     try:
         rows = json.loads((folder / FILE).read_bytes())
         return {str(path): _lines_of(row) for path, row in rows.items()}

@@ -1,4 +1,4 @@
-"""Lines of code: which are a task's own, and what was measured of them."""
+"""Lines of code: a task's own lines, and the measured ones."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What the runs of one test contract, or of several, left."""
+    """The measurements of one test contract, or of several."""
 
     runs: Runs = field(default_factory=dict)
     lines: dict[str, Lines] = field(default_factory=dict)
-    """Files whose tool itself says which of their lines are executable."""
+    """Files whose tool itself reports their executable lines."""
     tools: tuple[tuple[str, str], ...] = ()
     missing: tuple[str, ...] = ()
     """Why something could not be measured."""
     translated: frozenset[str] = frozenset()
-    """Files that ran as something else, which nothing leads back to."""
+    """Files that ran in translated form, without a map back to the source."""
     code: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    """Lines with byte code, of files that ran in another Python than ours."""
+    """Lines with byte code, for files that ran in another Python."""
     builds: frozenset[str] = frozenset()
-    """Scripts that ran, that commands made, and from which no source map leads back."""
+    """Scripts that commands built and ran, without a source map."""
 
     def ran(self, path: str) -> frozenset[int]:
-        """All lines of a file that any test ran."""
+        """Return all lines of a file that any test executed."""
         return frozenset().union(*self.runs.get(path, {}).values())
 
 
 def together(measured: Iterable[Measured]) -> Measured:
-    """Several measurements as one."""
+    """Merge several measurements into one."""
     whole = Measured()
     tools: dict[str, str] = {}
     missing: dict[str, None] = {}
@@ -79,7 +79,7 @@ def together(measured: Iterable[Measured]) -> Measured:
 
 
 def assume_built(measured: Measured, own: Iterable[str]) -> Measured:
-    """Where a build ran, take own scripts that were not loaded as translated into it."""
+    """Count own scripts that were not loaded as translated if a build ran."""
     if not measured.builds:
         return measured
     scripts = (path for path in own if is_written_in(path, "javascript"))
@@ -98,13 +98,13 @@ def merge(into: dict[str, Lines], more: dict[str, Lines]) -> None:
 
 
 MOST_ROWS = 2000
-"""Of one test contract; where there would be more, there is one row a file."""
+"""Rows of one test contract; if there are more, each file gets a single row."""
 
 
 def make_observed_rows(
     contract: str, measured: Measured, content: Callable[[str], bytes | None]
 ) -> tuple[Observed, ...]:
-    """Rows in a fixed order: by path, then by test.
+    """Return the rows by path and test; empty if there are too many files.
 
     None for a contract that runs more files than can be kept: a part of them would say that the
     others are not run.
@@ -129,7 +129,7 @@ def make_observed_rows(
 def _translated_rows(
     contract: str, measured: Measured, content: Callable[[str], bytes | None]
 ) -> Iterator[Observed]:
-    """A file that ran as something else is known to have run, and none of its lines."""
+    """Yield each translated file that ran, without line numbers."""
     for path in sorted(measured.translated - measured.runs.keys()):
         source = content(path)
         if source is not None:
@@ -141,11 +141,11 @@ _SETTINGS = re.compile(
 )
 """Settings written as code, which only their tool runs (setuptools, nox, Sphinx, vite …)."""
 _EXACT = 20_000
-"""Lines up to which every common line is looked for; beyond, frequent ones are passed over."""
+"""Up to this many lines every common line is matched; beyond, frequent ones are ignored."""
 
 
 def own_lines(context: GateContext) -> Mapping[str, frozenset[int]]:
-    """The own lines of every file that the task wrote and that is neither test nor settings.
+    """Return the lines that the task wrote, for each file that is neither test nor settings.
 
     What it landed earlier counts with what it changes now. A file that only moved is compared with
     what it was at its old place.
@@ -172,17 +172,17 @@ def _counts(path: str, context: GateContext) -> bool:
 
 
 def _around(one: Changed, context: GateContext) -> bytes | None:
-    """What was there before the task, as far as it still is; None for a file that it made."""
+    """Return the content from before the task, as far as it remains; None for a new file."""
     return context.before_own_work(one.origin or one.path)
 
 
 def find_added_lines(before: bytes | None, after: bytes) -> frozenset[int]:
-    """Numbers of the lines of `after` that a line diff calls added; all for a new file."""
+    """Return the line numbers of `after` that a diff adds; all for a new file."""
     new = after.split(b"\n")
     if before is None:
         return frozenset(range(1, len(new) + 1))
     old = before.split(b"\n")
-    # difflib may take the square of the lines, and most of a file is the same at both ends.
+    # difflib may need quadratic time, and most of a file is the same at both ends.
     start = _alike(old, new)
     end = _alike(old[start:][::-1], new[start:][::-1])
     left, right = old[start : len(old) - end], new[start : len(new) - end]
@@ -196,7 +196,7 @@ def find_added_lines(before: bytes | None, after: bytes) -> frozenset[int]:
 
 
 def _alike(one: list[bytes], other: list[bytes]) -> int:
-    """How many lines at the start are the same."""
+    """Count the equal lines at the start."""
     pairs = zip(one, other, strict=False)
     differing = (at for at, (left, right) in enumerate(pairs) if left != right)
     return next(differing, min(len(one), len(other)))
@@ -204,11 +204,11 @@ def _alike(one: list[bytes], other: list[bytes]) -> int:
 
 _HEAD = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64}) \d+ (\d+)(?: \d+)?")
 _NO_IGNORED_REVISIONS = (("blame.ignoreRevsFile", ""),)
-"""A file that a clone brought must not decide who wrote what."""
+"""A file from a clone must not decide the authorship of lines."""
 
 
 def commits_of(task_id: str, repository: Repository) -> tuple[str, ...]:
-    """The commits that landed a task, newest first."""
+    """Return the commits that landed a task, newest first."""
     head = repository.head().commit
     if not head:
         return ()
@@ -219,7 +219,7 @@ def commits_of(task_id: str, repository: Repository) -> tuple[str, ...]:
 def lines_of_landing(
     commits: Collection[str], paths: Iterable[str], repository: Repository
 ) -> dict[str, set[int]]:
-    """Lines by these commits; in `paths` also those that no commit has yet."""
+    """Return the lines that these commits wrote, and in `paths` uncommitted ones, too."""
     written = {
         change.path
         for commit in commits
@@ -231,8 +231,7 @@ def lines_of_landing(
         file = repository.root / path
         if is_test_path(path) or file.is_symlink() or not file.is_file():
             continue
-        # git-blame(1) gives lines that no commit has as zeros, as long as a digest of the
-        # repository.
+        # git-blame(1) marks uncommitted lines with zeros, as long as a digest of the repository.
         new = {"0" * 40, "0" * 64} if path in open_ones else set()
         lines = _blame_lines(path, {*commits, *new}, repository)
         if lines:
@@ -241,7 +240,7 @@ def lines_of_landing(
 
 
 def _blame_lines(path: str, commits: Collection[str], repository: Repository) -> set[int]:
-    """Numbers of a file's lines that are by one of these commits (git-blame(1), porcelain)."""
+    """Return the lines of a file that these commits wrote (git-blame(1), porcelain)."""
     git = repository.quiet().with_settings(*_NO_IGNORED_REVISIONS)
     whole = repository.prefix.whole(path)
     answer = git.ask("blame", "--porcelain", "--no-textconv", "--", whole)

@@ -1,4 +1,4 @@
-"""Combine everything that the runs of test contracts left, in any format, into one measurement.
+"""Combine the coverage data of all test contracts, in any format, into one measurement.
 
 Data files of coverage.py are read without it: SQLite, schema 7. Its tracer alone (`line_tracer`)
 leaves lines of JSON: a test, a file, and the same blob in hexadecimal. Format: coverage.py's
@@ -45,17 +45,17 @@ if TYPE_CHECKING:
     from runner.process.base import Place
 
 _NAME = 80
-"""Letters of what a process says of itself; it is the task's own."""
+"""Characters of a process's self-description; the task controls it."""
 
 
 _MOST_RUNS = 1000
-"""Of test tools, in one test contract, each with a folder of its own."""
+"""Runs of test tools in one test contract, each with its own folder."""
 _LEFT = ("coverage/lcov.info", "lcov.info")
-"""Reports that a project's own tools leave in its tree (c8, nyc, vitest, jest, tarpaulin)."""
+"""Reports that a project's own tools write to its tree (c8, nyc, vitest, jest, tarpaulin)."""
 
 
 def read_measurement(contract: str, context: GateContext) -> Measured:
-    """What the last run of a test contract left."""
+    """Read the measurement of a test contract's last run."""
     folder = data_folder(context.place, contract)
     ran, code = read_runs(folder, visible_root(context))
     runs = _own_files(ran, context)
@@ -69,18 +69,18 @@ def read_measurement(contract: str, context: GateContext) -> Measured:
 
 
 def _inside(root: str, path: str) -> str | None:
-    """A path as the project knows it, where relative ones begin; None for one elsewhere."""
+    """Return a path relative to the project, or None if it is outside."""
     whole = os.path.normpath(os.path.join(root, path))  # noqa: PTH118 - no file is asked
     return whole.removeprefix(f"{root}/") if whole.startswith(f"{root}/") else None
 
 
 def _below(above: str, inside: Inside, path: str) -> str | None:
-    """A path that a tool gives from a folder of its own, such as a package of a monorepo."""
+    """Convert a path relative to a tool's own folder, such as a package of a monorepo."""
     return inside(os.path.join(above, path))  # noqa: PTH118 - no file is asked
 
 
 def _own_files(runs: Runs, context: GateContext) -> Runs:
-    """Without what is installed in the tree: environments and packages."""
+    """Remove installed environments and packages from the runs."""
     prefix = context.place.start
     shares = tuple(f"{share.removeprefix(prefix)}/" for share in context.place.shares)
     return {path: tests for path, tests in runs.items() if not path.startswith(shares)}
@@ -89,7 +89,7 @@ def _own_files(runs: Runs, context: GateContext) -> Runs:
 def _read_tool_lines(
     context: GateContext, folder: Path
 ) -> tuple[dict[str, Lines], frozenset[str], frozenset[str]]:
-    """Files of which a tool says itself what is executable, those that it cannot tell, builds."""
+    """Return lines by file from tool reports, translated files, and build results."""
     inside = partial(_inside, visible_root(context))
     found: dict[str, Lines] = {}
     for path in _reports(context, folder):
@@ -101,7 +101,7 @@ def _read_tool_lines(
     folded = v8.fold(folder / instrument.V8, inside, partial(source, context), is_kept)
     if not found and _ran_unseen(folder, {*folded.lines, *folded.translated}):
         return {}, frozenset(), frozenset()
-    # Where a tool tells of a file itself it counted the source; V8 counted what was made of it.
+    # If a tool reports a file itself, it counted the source; V8 counted the compiled code.
     merge(found, {path: lines for path, lines in folded.lines.items() if path not in found})
     own = {path: lines for path, lines in found.items() if not _is_installed(path)}
     translated = frozenset(folded.translated) - own.keys()
@@ -110,7 +110,7 @@ def _read_tool_lines(
 
 
 def _find_builds(context: GateContext, loaded: Iterable[str]) -> frozenset[str]:
-    """Loaded scripts that git does not track, that a command rewrote, or that the change built.
+    """Return the loaded scripts that are build results: untracked, rewritten or built.
 
     One that is older than the task's changes cannot hold them, such as an ignored file that is
     copied into the tree.
@@ -133,7 +133,7 @@ def _find_builds(context: GateContext, loaded: Iterable[str]) -> frozenset[str]:
 
 
 def _time_of(context: GateContext, path: str) -> int | None:
-    """When a file of the tree was written, in nanoseconds; None where it is gone."""
+    """Return the modification time of a file in the tree in nanoseconds; None if it is gone."""
     try:
         return (project_tree(context) / path).lstat().st_mtime_ns
     except (OSError, ValueError):
@@ -141,7 +141,7 @@ def _time_of(context: GateContext, path: str) -> int | None:
 
 
 def _ran_unseen(folder: Path, seen: set[str]) -> bool:
-    """Whether the tests ran where nobody counts: in workers of vitest that was not let measure.
+    """Return whether tests ran unmeasured, in vitest workers without coverage.
 
     It was given `--no-coverage`, or may use a browser; what V8 saw is the tool's configuration.
     """
@@ -165,7 +165,7 @@ def _reports(context: GateContext, folder: Path) -> Iterator[Path]:
             yield from files_in(each, end="lcov.info")
     if not folder.exists():
         return
-    # Since then the run goes on: a report that is older tells of another one.
+    # The start of the run: an older report belongs to another run.
     started = folder.stat().st_ctime
     for name in _LEFT:
         path = project_tree(context) / name
@@ -183,7 +183,7 @@ def _go_path(context: GateContext) -> Inside:
 
 
 def source(context: GateContext, path: str) -> bytes | None:
-    """The bytes that ran: of the proposal, or of what a command made."""
+    """Return the bytes of a file in the scratch tree; None if they cannot be read."""
     file = project_tree(context) / path
     try:
         return file.read_bytes() if is_fit(file) else None
@@ -198,12 +198,12 @@ def _tools(about: tuple[dict[str, str], ...]) -> tuple[tuple[str, str], ...]:
 
 
 def is_traced_slowly(place: Place, contract: str) -> bool:
-    """Whether `sys.settrace` traced any interpreter of a run."""
+    """Return whether `sys.settrace` traced any interpreter of a run."""
     return any(one.get("tracer") == SLOW for one in read_about(data_folder(place, contract)))
 
 
 def add_gap(place: Place, contract: str, why: str) -> None:
-    """Keep, with what a run measured, why more may have run."""
+    """Record why a run may have covered more than was measured."""
     file = data_folder(place, contract) / ABOUT
     row = json.dumps({"gap": why})
     effects.write_file(file, f"{text_of(file) or ''}\n{row}\n".encode())
@@ -225,12 +225,12 @@ DATA = "data"
 LINES = "lines"
 ABOUT = "about.jsonl"
 SLOW = "sys.settrace"
-"""The tracer of ours that takes several times as long as the program."""
+"""The runner's tracer that multiplies the program's run time."""
 _SECONDS = 20.0
 _STEPS = 200_000
 _LONGEST_NAME = 500
 _PHASE = re.compile(r"\|(?:setup|run|teardown)$")
-"""What pytest-cov puts after a test's id."""
+"""Suffix that pytest-cov adds to a test's ID."""
 _MOST_BITS = 1 << 17
 """Bytes of one blob: a million lines."""
 _QUERY = """
@@ -240,7 +240,7 @@ join file on file.id = line_bits.file_id join context on context.id = line_bits.
 
 
 def read_runs(folder: Path, root: str) -> tuple[Runs, dict[str, frozenset[int]]]:
-    """Lines that ran of files below `root`, by path relative to it and by test; lines of code.
+    """Return executed lines by file and test below `root`, and executable lines if known.
 
     Lines of code are known of a file that ran in another Python than ours.
     """
@@ -264,12 +264,12 @@ def read_runs(folder: Path, root: str) -> tuple[Runs, dict[str, frozenset[int]]]
 
 
 def _writable(text: str) -> str:
-    """Without the halves of letters, which JSON can hold and no file of UTF-8."""
+    """Replace lone surrogates, which JSON allows but UTF-8 does not."""
     return text.encode("utf-8", "replace").decode()
 
 
 Row: TypeAlias = "tuple[str, str, bytes] | tuple[str, str, bytes, bytes]"
-"""File, test, and the bits of lines that ran; a fourth part has those with code."""
+"""File, test, and the bits of executed lines; a fourth part has the executable lines."""
 
 
 def _json_rows(file: Path, end: float) -> Iterator[Row]:
@@ -289,14 +289,13 @@ def _json_rows(file: Path, end: float) -> Iterator[Row]:
 
 def _rows(file: Path, end: float) -> Iterator[Row]:
     try:
-        # immutable: no lock is taken, and no journal beside it is played back
-        # (sqlite.org/uri.html); a command may have written both.
+        # immutable: takes no lock and replays no journal next to the file (sqlite.org/uri.html); a
+        # command may have written both.
         connection = sqlite3.connect(f"file:{quote(str(file))}?mode=ro&immutable=1", uri=True)
     except sqlite3.Error:
         return
     try:
-        # A table may be a view that never comes to an end: SQLite asks this now and then, and
-        # stops.
+        # A table may be an endless view: SQLite calls this handler regularly and stops.
         connection.set_progress_handler(lambda: effects.monotonic() > end, _STEPS)
         for path, test, bits in connection.execute(_QUERY):
             texts = isinstance(path, str) and isinstance(test, str) and isinstance(bits, bytes)
@@ -309,7 +308,7 @@ def _rows(file: Path, end: float) -> Iterator[Row]:
 
 
 def numbers(bits: bytes) -> Iterator[int]:
-    """The set bits of a blob, the lowest of its first byte being 0."""
+    """Yield the positions of set bits; the lowest bit of the first byte is 0."""
     for at, byte in enumerate(bits):
         for bit in range(8) if byte else ():
             if byte >> bit & 1:
@@ -317,7 +316,7 @@ def numbers(bits: bytes) -> Iterator[int]:
 
 
 def read_about(folder: Path) -> tuple[dict[str, str], ...]:
-    """What the interpreters of a run noted of themselves; see `sitecustomize_hook.note`."""
+    """Return the notes of a run's interpreters; see `sitecustomize_hook.note`."""
     found = []
     for line in (text_of(folder / ABOUT) or "").splitlines():
         try:
@@ -336,12 +335,12 @@ def read_about(folder: Path) -> tuple[dict[str, str], ...]:
 
 Inside: TypeAlias = "Callable[[str], str | None]"
 _MOST_LINES = 1_000_000
-"""Of one file; numbers beyond are nonsense, and blocks beyond are not looked at."""
+"""Lines of one file; higher numbers are invalid, and later blocks are ignored."""
 _GO = re.compile(r"^(?P<path>.+):(\d{1,9})\.\d+,(\d{1,9})\.\d+ (\d+) (\d{1,18})$")
 
 
 def from_lcov(text: str, inside: Inside) -> dict[str, Lines]:
-    """Tracefiles of lcov (geninfo(1), "FILES"): `SF:` names a file, `DA:line,hits` a line."""
+    """Parse lcov tracefiles (geninfo(1), "FILES"): `SF:` names a file, `DA:line,hits` a line."""
     hits: dict[str, dict[int, int]] = {}
     current: dict[int, int] = {}
     for row in text.splitlines():
@@ -355,7 +354,7 @@ def from_lcov(text: str, inside: Inside) -> dict[str, Lines]:
 
 
 def from_go(text: str, inside: Inside) -> dict[str, Lines]:
-    """Cover profiles of Go (cmd/cover): `path:line.column,line.column statements count`."""
+    """Parse Go cover profiles (cmd/cover): `path:line.column,line.column statements count`."""
     hits: dict[str, dict[int, int]] = {}
     left = _MOST_LINES
     for row in text.splitlines():

@@ -1,4 +1,4 @@
-"""How much of some lines was run: purely, from what was measured and the bytes of the files.
+"""Compute the share of lines that ran, from measurements and file contents.
 
 Executable lines of a Python file, found by coverage.py's own parser without its exclusions.
 """
@@ -80,11 +80,11 @@ class Weight:
         return sum(len(one.own.ran) for one in self.files)
 
     def reaches(self, threshold: float) -> bool:
-        """Whether enough was run."""
+        """Return whether the coverage reaches the threshold."""
         return self.ran * 100 >= threshold * self.lines
 
     def coverage(self, threshold: float) -> Coverage | None:
-        """In percent, rounded down to two places; None without executable lines."""
+        """Return the coverage in percent, rounded down to two places; None without lines."""
         if not self.lines:
             return None
         whole = sum(len(one.whole.executable) for one in self.files)
@@ -109,7 +109,7 @@ def weigh(
     """
     measured = assume_built(measured, own)
     seen = {language_of(path) for path in (*measured.lines, *measured.runs)}
-    # Then a file of which it has no line did not run: nobody failed to measure it.
+    # Then a file without any line did not run: the measurement itself worked.
     if any(name in ("coverage", "tracer") for name, _ in measured.tools):
         seen.add("Python")
     files: list[Weighed] = []
@@ -130,13 +130,13 @@ def weigh(
 
 
 def _ran_compiled(path: str, measured: Measured) -> bool:
-    """Whether what ran is what a compiler made of this file, which no source map leads back to."""
+    """Return whether only a compiled version of this file ran, without a source map."""
     if path in measured.translated:
         return True
     pure = PurePosixPath(path)
     if pure.suffix not in TYPED or path in measured.lines:
         return False
-    # By the name alone, since compilers write into a folder of their own (`outDir`).
+    # By name only, since compilers write to their own folder (`outDir`).
     made = pure.with_suffix(pure.suffix.replace("ts", "js").removesuffix("x")).name
     return any(PurePosixPath(one).name == made for one in measured.lines)
 
@@ -153,13 +153,13 @@ def _make_unseen(language: str, path: str, environment: Mapping[str, str]) -> Un
 
 
 def language_of(path: str) -> str:
-    """The language whose tools measure a file; empty for other files."""
+    """Return the language whose tools measure a file; empty for other files."""
     read = code_language(path)
     return read.title if read and read.coverage else ""
 
 
 def _needed(path: str, environment: Mapping[str, str]) -> str:
-    """What a person has to do where nothing of a file's language was measured."""
+    """Return the missing setup for measuring a file's language; empty if it is unknown."""
     read = code_language(path)
     if read is None or read.coverage is None:
         return ""
@@ -171,7 +171,7 @@ def _needed(path: str, environment: Mapping[str, str]) -> str:
 def _weigh_file(
     path: str, own: frozenset[int], measured: Measured, content: bytes
 ) -> Weighed | None:
-    """One file; None where its executable lines are not known."""
+    """Return the coverage of one file; None if its executable lines are unknown."""
     ran = measured.ran(path)
     if is_written_in(path, "python"):
         found, code = statements(content), measured.code.get(path)
@@ -188,7 +188,7 @@ def _weigh_file(
 
 
 def _has_code(path: str, own: frozenset[int], content: bytes) -> bool:
-    """Whether some of these lines are code, in a language of which only tools know what runs."""
+    """Return whether some of these lines are code, in a language that only tools measure."""
     read = code_language(path)
     mark = read.coverage.function if read and read.coverage else None
     if mark is None or not mark.search(content):
@@ -197,7 +197,7 @@ def _has_code(path: str, own: frozenset[int], content: bytes) -> bool:
 
 
 def _not_loaded(path: str, content: bytes) -> Lines:
-    """A file that no report knows: a script that nothing loaded, else one without code."""
+    """Return the lines of a file without coverage data; only scripts have any."""
     if not is_written_in(path, "javascript") or path.endswith((".d.ts", ".d.mts", ".d.cts")):
         return Lines(frozenset(), frozenset())
     numbers = (number for number, _ in code_lines(content.decode("utf-8", "replace")))
@@ -205,7 +205,7 @@ def _not_loaded(path: str, content: bytes) -> Lines:
 
 
 def _percent(part: int, of: int) -> float:
-    # Down, never to the nearest: 99.998 is not all of it, and must not be shown as 100.
+    # Round down: 99.998 is not complete and must not be shown as 100.
     return math.floor(part * 10_000 / of) / 100
 
 
@@ -225,13 +225,13 @@ class Statements:
     _begins: dict[int, int]
 
     def of(self, lines: Iterable[int]) -> frozenset[int]:
-        """The statements that any of these lines belongs to."""
+        """Return the first lines of the statements that contain these lines."""
         return frozenset(self._begins.get(line, line) for line in lines) & self.first
 
 
 @lru_cache(maxsize=256)
 def statements(content: bytes) -> Statements | None:
-    """The statements of a Python file; None for what this Python cannot read.
+    """Return the statements of a Python file, or None if it cannot be parsed.
 
     Left out is only what never runs anywhere: docstrings, blocks for type checkers and bodies
     that are `...`. A comment such as `pragma: no cover` hides nothing.
@@ -243,14 +243,13 @@ def statements(content: bytes) -> Statements | None:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         text = content.decode(encoding)
-        # A file that sets TYPE_CHECKING true itself runs that block: then nothing is hidden
-        # there.
+        # A file that sets TYPE_CHECKING true itself runs that block: then exclude nothing.
         hidden = (_NO_BODY,) if _SET.search(text) else (_NO_BODY, _FOR_CHECKERS)
         with one_at_a_time():
             parser = PythonParser(text=text, filename="x.py", exclude="|".join(hidden))
             parser.parse_source()
-    # Source too deep for CPython's parser is a MemoryError, for the making of its tree a
-    # RecursionError.
+    # Too deeply nested source raises MemoryError in CPython's parser, and RecursionError when its
+    # tree is built.
     except (CoverageException, SyntaxError, ValueError, LookupError, RecursionError, MemoryError):
         return None
     many = range(1, text.count("\n") + 2)

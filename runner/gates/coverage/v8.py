@@ -1,4 +1,4 @@
-"""Fold what Node wrote by NODE_V8_COVERAGE into lines of source.
+"""Convert Node's NODE_V8_COVERAGE data into source lines.
 
 The format is that of the Chrome DevTools Protocol, `Profiler.takePreciseCoverage`: functions with
 nested ranges, of which the innermost counts. Offsets are UTF-16 code units. Code translated before
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PLAIN = (".js", ".mjs", ".cjs")
 STRIPPED = (".ts", ".mts", ".cts")
-"""Node itself blanks out their types and so keeps offsets."""
+"""Node itself blanks out their types, which keeps offsets."""
 _READ = (*PLAIN, *STRIPPED, ".jsx", ".tsx")
 _NO_CODE = re.compile(r"[\s{}()\[\];,]*")
 _MOST_RANGES = 200_000
@@ -37,13 +37,13 @@ _MOST_RANGES = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What the engine says of a project's files."""
+    """The engine's coverage of a project's files."""
 
     lines: dict[str, Lines] = field(default_factory=dict)
     translated: set[str] = field(default_factory=set)
-    """Files that ran as something else, which no source map leads back to."""
+    """Files that ran in translated form, without a source map back to them."""
     gone: set[str] = field(default_factory=set)
-    """Scripts that ran, and that are no longer there."""
+    """Scripts that ran and no longer exist."""
 
 
 def fold(
@@ -52,7 +52,7 @@ def fold(
     source: Callable[[str], bytes | None],
     is_kept: Callable[[str], bool] = bool,
 ) -> Folded:
-    """The lines of every file that ran, over all processes.
+    """Combine the executed lines of all files over all processes.
 
     What was compiled is listed beside its sources only where it is a file of the project itself.
     """
@@ -84,7 +84,7 @@ def fold(
 
 
 def _is_whole(url: str, text: str, ranges: list[tuple[int, int, int]]) -> bool:
-    """Whether this very text ran: the outermost range is as long as what the engine was given."""
+    """Return whether the source text has the length that V8 executed, so offsets match."""
     return url.startswith("file:") and (
         not ranges or ranges[0][1] == len(text.encode("utf-16-le", "surrogatepass")) // 2
     )
@@ -97,7 +97,7 @@ def _mapped(
     source: Callable[[str], bytes | None],
     translated: set[str],
 ) -> dict[str, Lines]:
-    """The lines of the sources of what was compiled."""
+    """Return executed lines of the sources in a source map; changed files go to `translated`."""
     found: dict[str, Lines] = {}
     for at, lines in lines_of(known, _painted(ranges, known.size)).items():
         path = inside(_path(known.sources[at]))
@@ -123,7 +123,7 @@ def _parse(text: str) -> dict[str, object]:
 
 
 def _scripts(document: dict[str, object]) -> Iterator[tuple[str, dict[str, object]]]:
-    """Address and counts of each script; test tools give some that they compile a bare path."""
+    """Yield address and counts of each script; test tools may give compiled ones a bare path."""
     scripts = document.get("result")
     for script in scripts if isinstance(scripts, list) else ():
         url = script.get("url") if isinstance(script, dict) else None
@@ -132,7 +132,7 @@ def _scripts(document: dict[str, object]) -> Iterator[tuple[str, dict[str, objec
 
 
 def _path(url: str) -> str:
-    """The path of an address, without what tools add to have a file loaded anew."""
+    """Return the path of a URL without the query that tools add for reloading."""
     try:
         return unquote(urlsplit(url).path) if url.startswith("file:") else url.partition("?")[0]
     except ValueError:  # a command may have written any text
@@ -154,7 +154,7 @@ def _ranges(script: dict[str, object]) -> list[tuple[int, int, int]]:
 
 
 def lines_run(text: str, ranges: list[tuple[int, int, int]]) -> Lines:
-    """The lines of a source with code on them, and those of which any code ran."""
+    """Return a source's lines with code, and those that ran."""
     painted = _painted(ranges, len(text.encode("utf-16-le", "surrogatepass")) // 2)
     with_code = dict(code_lines(text))
     ran = set()
@@ -168,7 +168,7 @@ def lines_run(text: str, ranges: list[tuple[int, int, int]]) -> Lines:
 
 
 def _painted(ranges: list[tuple[int, int, int]], size: int) -> bytearray:
-    """Whether each code unit ran: the inner range counts before the outer."""
+    """Return whether each code unit ran; later, inner ranges take precedence."""
     painted = bytearray(size)
     for start, last, count in ranges:
         end = min(last, size)
@@ -177,7 +177,7 @@ def _painted(ranges: list[tuple[int, int, int]], size: int) -> bytearray:
 
 
 def _any_ran(line: str, painted: bytearray) -> bool:
-    """Whether anything but blanks and brackets ran; wide characters shift by what they take."""
+    """Return whether any character except blanks and brackets ran; offsets are UTF-16 units."""
     at = 0
     for letter in line:
         if at < len(painted) and painted[at] and not _NO_CODE.fullmatch(letter):
@@ -187,7 +187,7 @@ def _any_ran(line: str, painted: bytearray) -> bool:
 
 
 def code_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Number and text of each line that is more than blanks, brackets and comments."""
+    """Yield the number and text of each line with code."""
     in_comment = False
     for number, line in enumerate(text.split("\n"), start=1):
         left = line.strip()
@@ -211,7 +211,7 @@ _VALUE = {letter: number for number, letter in enumerate(_DIGITS)}
 _MORE, _BITS = 32, 5
 _MOST_SEGMENTS = 2_000_000
 _WITH_SOURCE = 4
-"""Numbers of a segment that says where in which source it stands."""
+"""Numbers of a segment that has a source position."""
 
 
 class Segment(NamedTuple):
@@ -220,7 +220,7 @@ class Segment(NamedTuple):
     offset: int
     source: int
     line: int
-    """Counted from 1."""
+    """Line number, from 1."""
 
 
 class SourceMap(NamedTuple):
@@ -228,14 +228,14 @@ class SourceMap(NamedTuple):
 
     sources: tuple[str, ...]
     texts: tuple[str | None, ...]
-    """The sources as the compiler read them, where the map has them."""
+    """Sources as the compiler read them, if the map has them."""
     segments: tuple[Segment, ...]
     size: int
-    """Code units of what was compiled."""
+    """Code units of the compiled text."""
 
 
 def read_map(entry: object) -> SourceMap | None:
-    """A map as Node keeps it in `source-map-cache`; None where there is none that can be read."""
+    """Parse a source map from Node's `source-map-cache`; return None if it is invalid."""
     if not isinstance(entry, dict) or not isinstance(data := entry.get("data"), dict):
         return None
     try:
@@ -273,7 +273,7 @@ def _segments(mappings: str, lengths: list[int], sources: int) -> Iterator[Segme
 
 
 def _numbers(part: str) -> list[int]:
-    """The numbers of one segment; the lowest bit of each is its sign."""
+    """Decode the base64 VLQ numbers of one source map segment."""
     found, value, shift = [], 0, 0
     for letter in part:
         digit = _VALUE[letter]
@@ -287,7 +287,7 @@ def _numbers(part: str) -> list[int]:
 
 
 def lines_of(known: SourceMap, painted: bytearray) -> dict[int, dict[int, bool]]:
-    """By source: each line that the map names, and whether any of it ran."""
+    """Return by source which mapped lines ran."""
     found: dict[int, dict[int, bool]] = {}
     for one in known.segments:
         lines = found.setdefault(one.source, {})

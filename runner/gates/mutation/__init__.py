@@ -1,1 +1,1 @@
-"""Whether a proof can fail: stub first, small changes of the task's functions, red first."""
+"""Check that a proof can fail: stub first, small mutants, red first."""

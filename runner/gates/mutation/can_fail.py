@@ -1,4 +1,4 @@
-"""Whether the proof of a change can fail: stub first, then small changes, then red first.
+"""Run the checks that a proof can fail: stub first, then mutants, then red first.
 
 A family of the registry. All run a contract of the task in the scratch tree on other bytes
 (`base_result.earlier`). It knows nothing of how tests are written.
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 MOST_CHANGES = 5
 """Small changes of one task; the stub is the first of six mutants."""
 _ENOUGH = 3
-"""Small changes that must have run before it is a question that none was noticed."""
+"""Small changes that must have run before a lack of failures becomes a question."""
 _LEAST_SECONDS, _MOST_SECONDS, _SHARE = 2.0, 10.0, 0.2
-"""What small changes may take: a share of the proof, or what an answer takes of a small task."""
+"""Time limits for small changes: a share of the proof, or the usual time for a small task."""
 _SLOWER = 3.0
-"""How many times as long as its contract a stub or a small change may run."""
+"""Run time limit of a stub or small change, as a multiple of its contract's time."""
 _NAMES_SHOWN = 5
 _LONGEST = 120
 NO_BODY = "no function body to replace"
@@ -50,19 +50,19 @@ NO_CONTRACT = "no test contract that must pass"
 
 @dataclass(slots=True)
 class CanFail:
-    """What is known of whether the contracts and gates of a task can fail."""
+    """The evidence on whether a task's contracts and gates can fail."""
 
     by: dict[str, BaseResult] = field(default_factory=dict)
-    """The checks that fail on the stubbed tree, by id."""
+    """IDs of the checks that fail on the stubbed tree."""
     passing: list[str] = field(default_factory=list)
     """Checks that pass although every changed function raises."""
     unmeasured: str = ""
-    """Why the stub was not measured; empty where it was."""
+    """Why the stub was not measured; empty if it was."""
     noticed: list[SmallChange] = field(default_factory=list)
     survived: list[SmallChange] = field(default_factory=list)
     unknown: int = 0
     left_out: int = 0
-    """Small changes for which there was no time."""
+    """Number of small changes skipped for lack of time."""
 
 
 def prove(check: Check, context: GateContext) -> Proved:
@@ -104,7 +104,7 @@ def _is_proven(context: GateContext) -> bool:
 
 
 def _checks_that_count(context: GateContext) -> Iterator[Check]:
-    """The contracts and gates of the task that passed by tests or an exit code, best first."""
+    """Yield the task's passing contracts and gates that can count as proof, best first."""
     own = contract_tests.checks(context.task, context.settings)
     gates = commands.checks(context.task, context.settings)
     proofs = {one.id: one for one in context.proofs}
@@ -156,7 +156,7 @@ def run_stub(
 def _run_on_stub(
     check: Check, context: GateContext, stubbed: tuple[Change, ...]
 ) -> BaseResult | None:
-    """The check on the stubbed tree; of all tests only where those that ran the change pass."""
+    """Run the check on the stubbed tree, if possible only with the tests of the change."""
     if tests := find_tests_of_change(check, context):
         selected = select_tests(tests, context, stop=False)
         seen = earlier(check, selected, stubbed)
@@ -170,7 +170,7 @@ def _run_on_stub(
 
 
 def _find_unread(context: GateContext) -> Iterator[str]:
-    """The code files of the change whose functions cannot be read here."""
+    """Yield the changed code files whose functions cannot be parsed."""
     code = [one for one in context.changes if one.content is not None and is_code(one.path)]
     for one in code:
         if not context.is_test(one.path) and code_of(one.path, one.content) is None:
@@ -178,7 +178,7 @@ def _find_unread(context: GateContext) -> Iterator[str]:
 
 
 def with_patience(check: Check, context: GateContext) -> Check:
-    """A limit by what the check took on the proposal: a stub may wait for what never comes."""
+    """Return the check with a timeout derived from its duration on the proposal."""
     took = next((one.seconds for one in context.proofs if one.id == check.id), 0.0)
     hard = min(check.limits.hard, _SLOWER * took + 10.0)
     return replace(check, limits=replace(check.limits, hard=hard))
@@ -251,7 +251,7 @@ def _run_small_changes(shown: CanFail, asked: tuple[Check, ...], context: GateCo
 
 
 def list_small_changes(context: GateContext) -> Iterator[SmallChange]:
-    """The small changes to the code of a task, in the order in which they are tried.
+    """Yield the mutations of a task's code in the order of their trial.
 
     None to a line that is known not to run: the coverage of a task tells of those.
     """
@@ -287,7 +287,7 @@ def _ask_about_small_changes(
 
 
 def format_change(one: SmallChange, context: GateContext) -> Iterator[str]:
-    """The line as it is, and with the change in it."""
+    """Yield the changed line before and after, with its path and number."""
     content = context.after(one.path) or b""
     yield f"{one.path}:{one.line}"
     for sign, text in (("-", content), ("+", one.apply_to(content))):
@@ -299,7 +299,7 @@ def format_change(one: SmallChange, context: GateContext) -> Iterator[str]:
 
 
 def _find_idle(shown: CanFail, asked: tuple[Check, ...], context: GateContext) -> frozenset[str]:
-    """The checks of which nothing showed that they can fail: neither the stub nor the base.
+    """Return the checks that have not been shown to fail on the stub or the base.
 
     Those after the first that can fail are worth no more than it, and do not run.
     """

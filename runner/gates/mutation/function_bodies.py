@@ -1,4 +1,4 @@
-"""The functions of a source file: by tree-sitter, one table of node types a language.
+"""Find the functions of a source file: tree-sitter with one table of node types a language.
 
 Python is read by `ast`. Stub first: a change with a raise at the start of every function that it
 adds or modifies. Other checks run a command on that tree to see whether it can fail.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from runner.model import Change
 
 _LARGEST = 1_000_000
-"""Bytes of a file that is read; a larger one holds data."""
+"""Maximum bytes of a file; a larger one contains data."""
 
 
 class Insertion(NamedTuple):
@@ -41,13 +41,13 @@ class FunctionBody:
     """A function that runs something: its place, and how to make it raise."""
 
     name: str
-    """As `Basket.total`."""
+    """Qualified name such as `Basket.total`."""
     line: int
     start: int
     end: int
-    """Bytes of the whole definition: the first, and the one after the last."""
+    """End of the definition in bytes (exclusive); `start` is its first byte."""
     code: str
-    """Its code without comments, docstrings, annotations and the functions inside of it."""
+    """Its code without comments, docstrings, annotations and nested functions."""
     stub: tuple[Insertion, ...]
     syntax: Node | ast.AST
 
@@ -57,11 +57,11 @@ class Grammar(NamedTuple):
 
     functions: frozenset[str]
     scopes: frozenset[str]
-    """What gives its name to functions inside of it."""
+    """Node types that qualify the names of functions inside them."""
     raising: str
-    """A statement that raises; compilers must still accept the code after it."""
+    """Statement that raises; compilers must still accept the code after it."""
     left_out: frozenset[str]
-    """Comments, and what only type checkers read."""
+    """Node types of comments and of parts that only type checkers use."""
     ignored: frozenset[str] = frozenset()
     """Functions that run when the program is loaded."""
 
@@ -76,7 +76,7 @@ _SCRIPT = Grammar(
         | {"variable_declarator", "pair", "public_field_definition", "field_definition"}
         | {"assignment_expression"}
     ),
-    # `!0` is no constant for TypeScript's check of unreachable code; `true` is one.
+    # For TypeScript's check of unreachable code `!0` is no constant, but `true` is.
     raising=' if (!0) throw new Error("{message}"); ',
     left_out=frozenset(
         {"comment", "type_annotation", "type_parameters", "type_arguments", "interface_declaration"}
@@ -101,11 +101,11 @@ _RUST = Grammar(
 GRAMMARS = {"javascript": _SCRIPT, "go": _GO, "rust": _RUST}
 MESSAGE = "the runner replaced the body of this function"
 _TESTS = ("test", "bench", "rstest")
-"""Last words of attributes of Rust that make a function a test."""
+"""Last word of Rust attributes that make a function a test."""
 
 
 def functions_in(path: str, content: bytes | None) -> tuple[FunctionBody, ...]:
-    """Every function of a file whose body can raise; none of a file that nothing reads here."""
+    """Return the functions of a file whose bodies can raise; empty for unsupported files."""
     source = _read(path, content)
     if source is None:
         return ()
@@ -118,13 +118,13 @@ def functions_in(path: str, content: bytes | None) -> tuple[FunctionBody, ...]:
 def find_changed_functions(
     path: str, before: bytes | None, after: bytes | None
 ) -> tuple[FunctionBody, ...]:
-    """The functions of `after` that `before` does not hold with the same code."""
+    """Return the functions of `after` whose code is not in `before`."""
     known = {(one.name, one.code) for one in functions_in(path, before)}
     return tuple(one for one in functions_in(path, after) if (one.name, one.code) not in known)
 
 
 def code_of(path: str, content: bytes | None) -> str | None:
-    """A file's code without comments, docstrings, annotations and types; None: not readable."""
+    """Return a file's code without comments, docstrings and types; None if not parsed."""
     source = _read(path, content)
     if source is None:
         return None
@@ -135,14 +135,14 @@ def code_of(path: str, content: bytes | None) -> str | None:
 
 
 def insert(content: bytes, insertions: Iterable[Insertion]) -> bytes:
-    """The content with every text in its place."""
+    """Return the content with all insertions applied."""
     for one in sorted(insertions, reverse=True):
         content = content[: one.at] + one.text + content[one.at :]
     return content
 
 
 def is_readable(path: str) -> bool:
-    """Whether functions of a file with this name can be read."""
+    """Return whether functions in a file of this name can be parsed."""
     if _is_python(path):
         return True
     return _grammar_of(path) is not None and parse_file(path, "") is not None
@@ -153,7 +153,7 @@ def stub_changes(
     before: Callable[[str], bytes | None],
     is_test: Callable[[str], bool] = is_test_path,
 ) -> tuple[Change, ...]:
-    """The changes with all functions of the product that they touch raising; empty for none.
+    """Return the changes with all changed functions raising; empty if there are none.
 
     `base_result.earlier(check, context, stubbed)` runs a check on that tree.
     """
@@ -164,7 +164,7 @@ def stub_changes(
 
 
 def stub_change(change: Change, before: bytes | None) -> Change:
-    """One changed file with its changed functions raising; itself where there are none."""
+    """Return a change with its changed functions raising, or unchanged without any."""
     content = change.content
     if content is None or is_left_out(change.path, content):
         return change
@@ -191,7 +191,7 @@ def _grammar_of(path: str) -> Grammar | None:
 class _Source(NamedTuple):
     content: bytes
     tree: ast.Module
-    """Empty for another language than Python."""
+    """Syntax tree; empty for languages other than Python."""
 
 
 def _read(path: str, content: bytes | None) -> _Source | None:
@@ -203,7 +203,7 @@ def _read(path: str, content: bytes | None) -> _Source | None:
         return None
     if not _is_python(path):
         return _Source(content, ast.Module([], []))
-    # The tree's lines must be those of the bytes.
+    # Line numbers of the tree must match those of the bytes.
     if text.startswith("\ufeff") or "\f" in text or "\r" in text.replace("\r\n", ""):
         return None
     tree = python_tree(text)
@@ -239,7 +239,7 @@ def _functions_below(root: Node, grammar: Grammar) -> Iterator[FunctionBody]:
 
 
 def _name_of(node: Node, grammar: Grammar) -> str:
-    """The name that a function or scope gives itself; empty for none."""
+    """Return the name of a function or scope; empty if it has none."""
     if node.type not in grammar.functions | grammar.scopes:
         return ""
     for field in ("name", "key", "property", "type", "left"):
@@ -251,7 +251,7 @@ def _name_of(node: Node, grammar: Grammar) -> str:
 
 
 def _takes_name(node: Node, grammar: Grammar) -> bool:
-    """Whether a function is the value of a variable, a field or a property."""
+    """Return whether a function is the value of a variable, field or property."""
     parent = node.parent
     while parent is not None and parent.type in ("parenthesized_expression", "expression_list"):
         parent = parent.parent
@@ -259,7 +259,7 @@ def _takes_name(node: Node, grammar: Grammar) -> bool:
 
 
 def _runs_at_once(node: Node) -> bool:
-    """Whether a function is called where it is written, as a module's wrapper is."""
+    """Return whether a function is called where it is defined."""
     inner, outer = node, node.parent
     while outer is not None and outer.type == "parenthesized_expression":
         inner, outer = outer, outer.parent
@@ -286,7 +286,7 @@ def _function(node: Node, name: str, grammar: Grammar) -> FunctionBody | None:
 
 
 def _leaves(root: Node, grammar: Grammar, function: Node | None) -> Iterator[str]:
-    """The words of a node; of `function`, without those of named functions inside of it."""
+    """Yield the tokens of a node; those of `function` exclude named functions inside it."""
     left = [root]
     while left:
         node = left.pop()
@@ -302,7 +302,7 @@ def _leaves(root: Node, grammar: Grammar, function: Node | None) -> Iterator[str
 
 
 def _is_test(node: Node) -> bool:
-    """Whether an attribute of Rust makes an item a test, or compiles it for tests alone."""
+    """Return whether a Rust item is a test or compiled only for tests."""
     if node.type not in ("function_item", "mod_item"):
         return False
     before = node.prev_named_sibling
@@ -324,7 +324,7 @@ def _text(node: Node) -> str:
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_Function, ast.ClassDef)
 _RAISE = f'raise type("Stub", (Exception,), {{}})("{MESSAGE}")'
-"""An exception of its own class: no `except ValueError` and no `pytest.raises` expects it."""
+"""An exception class of its own: no `except ValueError` or `pytest.raises` expects it."""
 
 
 def _python_functions(content: bytes, tree: ast.Module) -> Iterator[FunctionBody]:
@@ -341,7 +341,7 @@ def _python_functions(content: bytes, tree: ast.Module) -> Iterator[FunctionBody
 
 
 def line_starts(content: bytes) -> list[int]:
-    """The offset of each line; `ast` counts columns in bytes."""
+    """Return the byte offset of each line."""
     starts = [0]
     for line in content.split(b"\n"):
         starts.append(starts[-1] + len(line) + 1)
@@ -375,7 +375,7 @@ def _python_function(
 
 
 def _without_text(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Statements without docstrings and other constants that stand alone."""
+    """Return the statements without docstrings and other constant expressions."""
     return [
         one
         for one in body
@@ -384,7 +384,7 @@ def _without_text(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _dump(root: ast.AST) -> str:
-    """The code of a node; of functions inside of a function only that they are there."""
+    """Return a node's code as text; functions nested in a function are only marked."""
     parts: list[str] = []
     left: list[object] = [root]
     while left:
@@ -407,11 +407,11 @@ def _dump(root: ast.AST) -> str:
 
 
 _NO_CODE = frozenset({"annotation", "returns", "type_comment", "type_params", "simple", "kind"})
-"""Fields of nodes that only type checkers read, or that say how something was written."""
+"""Fields of nodes that only type checkers use, or that only reflect notation."""
 
 
 def _is_for_types(node: ast.AST) -> bool:
-    """Whether a statement is there for type checkers alone."""
+    """Return whether a statement is only for type checkers."""
     if isinstance(node, ast.If):
         return ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING"
     modules = ("typing", "typing_extensions", "__future__")

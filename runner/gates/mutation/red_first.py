@@ -1,4 +1,4 @@
-"""Red first: whether a test fails without the change."""
+"""Red first: check that a test fails without the change."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 CHECK = "red-first"
 _WRITTEN_BY_PEOPLE = frozenset({"", "blocks", "check"})
 _NOTHING_NEW = frozenset({"test-gen", "doc-gen", "refactor"})
-"""Written types of tasks that add no behaviour which a test could lack before."""
+"""Explicit task types that add no behaviour which a test could have missed before."""
 
 _MOST_NAMED = 40
-"""Tests that are named to pytest; where there are more, all run."""
+"""Maximum number of tests that pytest gets by name; with more, all run."""
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 def wants_red_first(task: Task, settings: Settings, implementer: str, *, is_new_work: bool) -> bool:
-    """Whether a test should fail without a task's change.
+    """Return whether a test must fail without the task's change.
 
     The task's own field wins, then the setting; `auto` asks it of new work by agents, models and
     commands, and of a written `Type: bugfix`. The task's words never decide.
@@ -49,7 +49,7 @@ def wants_red_first(task: Task, settings: Settings, implementer: str, *, is_new_
 
 
 def run_before(check: Check, context: GateContext) -> BaseResult | None:
-    """How a check ends on the base with the tests of the change; None where that is not known.
+    """Run a check on the base with the tests of the change; None if the result is unknown.
 
     What the task landed earlier is taken back: a task that is built again is not shown by it.
     The tests that the change adds or changes run first: where one of them fails, the check fails.
@@ -75,7 +75,7 @@ def _take_back(path: str, context: GateContext) -> Change:
 def findings(
     checks: Sequence[Check], context: GateContext, *, stub_noticed: bool
 ) -> tuple[Finding, ...]:
-    """An error for each contract that passes without the change, where that is required.
+    """Return an error for each contract that passes without the change, if required.
 
     Else one question where none of them fails.
     """
@@ -107,7 +107,7 @@ def _require(id_: str) -> Finding:
 
 
 def _needs_no_test(context: GateContext, *, stub_noticed: bool) -> bool:
-    """Whether the change adds no behaviour, or none beyond functions that tests notice."""
+    """Return whether the change adds no behaviour, or only functions that tests notice."""
     code = [one for one in context.changes if is_code(one.path) and not context.is_test(one.path)]
     if all(_has_same_code(one, context) for one in code):
         return True
@@ -115,7 +115,7 @@ def _needs_no_test(context: GateContext, *, stub_noticed: bool) -> bool:
 
 
 def _has_same_code(change: Change, context: GateContext) -> bool:
-    """Whether a file is equal but for comments, docstrings, annotations and type-only code."""
+    """Return whether a change affects only comments, docstrings, annotations or types."""
     before = code_of(change.path, context.before(change.path))
     return before is not None and before == code_of(change.path, change.content)
 
@@ -180,7 +180,7 @@ def find_tests_of_change(check: Check, context: GateContext) -> tuple[str, ...]:
 
 
 def _changed_bodies(change: Change, context: GateContext) -> Iterator[tuple[int, int]]:
-    """First and last line of the body of each changed function of the product."""
+    """Yield first and last line of the body of each changed function outside of tests."""
     content = change.content or b""
     if not context.is_test(change.path):
         before = context.before_own_work(change.path)

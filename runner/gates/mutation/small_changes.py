@@ -1,4 +1,4 @@
-"""Small changes to code that a test which looks should notice: by `ast`, and by tree-sitter."""
+"""Generate mutants: small code changes, by `ast` for Python and by tree-sitter otherwise."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NO_CODE = frozenset({"type_annotation", "type_arguments", "attribute_item", "le
 
 
 Place: TypeAlias = "tuple[int, int, str]"
-"""Bytes of a file, and the text that replaces them."""
+"""Byte range of a file and the replacement text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,15 @@ class SmallChange:
     line: int
     start: int
     end: int
-    """Bytes of the file that are replaced: the first, and the one after the last."""
+    """End of the replaced bytes (exclusive); `start` is the first."""
     text: bytes
 
     def apply_to(self, content: bytes) -> bytes:
-        """The file with the change in it."""
+        """Return the file with the mutation applied."""
         return content[: self.start] + self.text + content[self.end :]
 
     def apply_to_all(self, changes: Iterable[Change]) -> tuple[Change, ...]:
-        """The changes of a task, with this one in its file."""
+        """Return the task's changes with the mutation applied to its file."""
         return tuple(
             replace(one, content=(new := self.apply_to(one.content or b"")), after=digest_of(new))
             if one.path == self.path
@@ -66,7 +66,7 @@ class SmallChange:
 
 
 def find_small_changes(path: str, before: bytes | None, after: bytes) -> Iterator[SmallChange]:
-    """The small changes of the functions that a task changed, in turn: one of each first.
+    """Yield mutations of the changed functions, alternating between the functions.
 
     Those of the lines that it added come first: the others may be older than the task.
     """
@@ -146,13 +146,13 @@ class _PythonFile:
     starts: list[int]
 
     def span(self, node: ast.expr) -> tuple[int, int]:
-        """The first byte of an expression, and the one after its last."""
+        """Return the byte range of an expression."""
         last, column = node.end_lineno or node.lineno, node.end_col_offset or 0
         first = self.starts[node.lineno - 1] + node.col_offset
         return first, self.starts[last - 1] + column
 
     def between(self, one: ast.expr, sign: ast.AST, other: ast.expr) -> Iterator[Place]:
-        """The sign between two operands, which brackets may surround."""
+        """Yield the place of the operator between two operands."""
         text = _SIGNS.get(type(sign).__name__, "")
         first, last = self.span(one)[1], self.span(other)[0]
         at = self.content.find(text.encode(), first, last) if text else -1

@@ -1,4 +1,4 @@
-"""Survivors of a project's own mutation report, in the schema of mutation-testing-elements.
+"""Read surviving mutants from a report in the mutation-testing-elements schema.
 
 Source: github.com/stryker-mutator/mutation-testing-elements, mutation-testing-report-schema.json.
 """
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _PLACES = ("mutation.json", "reports/mutation/mutation.json", "reports/mutation.json")
 _UNNOTICED = frozenset({"Survived", "NoCoverage"})
 _LARGEST = 50_000_000
-"""Bytes of a report that is read."""
+"""Maximum bytes of a report."""
 
 
 def find_reported_survivors(context: GateContext, paths: Collection[str]) -> tuple[str, ...]:
-    """`path:line` of each mutant in these files that the report of the proposal calls survived."""
+    """Return `path:line` of each surviving mutant in these files from the proposal's report."""
     for place in _PLACES:
         file = context.place.tree / context.place.start / place
         if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST:

@@ -1,1 +1,1 @@
-"""Agent programs: how each is started, heard and held; a preset is data, the rest is shared."""
+"""Agent programs: a preset is data, and one module runs them all."""

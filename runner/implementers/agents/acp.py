@@ -25,7 +25,7 @@ _LINES: Mapping[str, tuple[str, str]] = {
     "opencode": ("opencode acp", "npm install -g opencode-ai"),
     "qwen": ("qwen --acp", "npm install -g @qwen-code/qwen-code"),
 }
-"""The line of an agent that is known, and how a person gets it."""
+"""Command line of a known agent, and how to install it."""
 _SIGNS = (
     Sign(r"authentication required|auth_required|not logged in", Failure.DETERMINISTIC,
          "log in with the agent itself, or pass its key with agent.env in your own settings"),
@@ -37,17 +37,17 @@ _SIGNS = (
 
 
 def is_acp(name: str) -> bool:
-    """Whether an implementer's name is one of the protocol's agents."""
+    """Return whether an implementer's name is an Agent Client Protocol agent."""
     return name.casefold().startswith(PREFIX) and len(name) > len(PREFIX)
 
 
 def line_of(name: str, line: str) -> str:
-    """The agent's line of shell: what the person says, else its usual one; empty for none."""
+    """Return the agent's command line from the settings, else its default; may be empty."""
     return line or _LINES.get(name.casefold().removeprefix(PREFIX), ("", ""))[0]
 
 
 def make_preset(name: str, line: str) -> Preset:
-    """The preset of one agent; its login is that of the program which has the same name."""
+    """Return the preset of an ACP agent, with the login of the program of that name."""
     plain = name.casefold().removeprefix(PREFIX)
     own = PRESETS.get(plain)
     usual, install = _LINES.get(plain, ("", ""))
@@ -72,7 +72,7 @@ def make_preset(name: str, line: str) -> Preset:
 
 
 def first_program(line: str) -> str:
-    """The program that a line of shell begins with, behind its variables."""
+    """Return the program at the start of a command line, after its variables."""
     try:
         words = shlex.split(line)
     except ValueError:

@@ -35,8 +35,7 @@ else:
 
 VERSION = 1
 
-# The protocol's own code for a login that is missing; the two below are JSON-RPC 2.0's (section
-# 5.1).
+# The protocol's own code for a missing login; the two below are JSON-RPC 2.0's (section 5.1).
 _LOGIN = -32000
 _NO_METHOD, _BAD_PARAMS = -32601, -32602
 _LONGEST_TEXT = 2_000
@@ -48,7 +47,7 @@ _STOPS = {
     "cancelled": "it was cancelled",
 }
 _TO_END = 3
-"""Seconds that an agent has after its session was cancelled."""
+"""Seconds for an agent to end after its session was cancelled."""
 _WRITES = frozenset({"edit", "delete", "move"})
 _SECONDS = 60.0
 _TOOLS = {"read": "read_file", "search": "search"}
@@ -73,7 +72,7 @@ class _Refusal:
     words: str
 
     def end(self, doing: str) -> NoReturn:
-        """End the session with it."""
+        """End the session with this error."""
         if self.code == _LOGIN:
             raise _Over(f"not logged in: {self.words}")
         raise _Over(f"{doing}: {self.words}")
@@ -112,20 +111,20 @@ class Client:
     folder: str
     """The project's folder, as the agent sees it."""
     rules: str = ""
-    """The file of rules, as the hook reads it."""
+    """File of the rules that the hook also reads."""
     model: str = ""
     session: str = ""
     _number: int = 0
     _asked: int = 0
     _text: str = ""
     _is_within: bool = False
-    """Whether a part of a message was printed, and its end was not."""
+    """Whether part of a message was printed, but not its end."""
     _calls: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     # --- the course -------------------------------------------------------------------
 
     def hold(self, prompt: str) -> None:
-        """Initialize, open a session, ask, and hear it to its end. Raises _Over."""
+        """Open a session, send the prompt and handle messages to the end. Raises _Over."""
         known = self._initialize()
         opened = self._open(known)
         self.session = _text(opened.get("sessionId"))
@@ -147,13 +146,13 @@ class Client:
         emit("end")
 
     def cancel(self) -> None:
-        """Tell the agent that its session ends."""
+        """Notify the agent that the session is cancelled."""
         if self.session:
             self._send({"method": "session/cancel", "params": {"sessionId": self.session}})
 
     def _initialize(self) -> Mapping[str, Any]:
-        # What a client does not offer here no agent may ask for (Agent Client Protocol,
-        # "Initialization"): what it writes it writes itself, inside the sandbox.
+        # An agent may not use capabilities that the client does not offer (Agent Client Protocol,
+        # "Initialization"): it writes files itself, inside the sandbox.
         can = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
         who = {"name": "runner", "title": "runner", "version": "1"}
         asked = {"protocolVersion": VERSION, "clientCapabilities": can, "clientInfo": who}
@@ -161,15 +160,15 @@ class Client:
         if isinstance(known, _Refusal):
             known.end("it failed to initialize")
         version = known.get("protocolVersion")
-        # To Python `true` equals 1. Who cannot speak the version that was answered ends the
-        # session (ACP, "Initialization").
+        # In Python `true` equals 1. A client that lacks the answered version ends the session (ACP,
+        # "Initialization").
         if version != VERSION or isinstance(version, bool):
             raise _Over(f"it speaks version {version} of the protocol, and we speak {VERSION}")
         emit("began", agent=_text(_object(known.get("agentInfo")).get("name")))
         return known
 
     def _open(self, known: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A session; where it wants a login, by a key that is in the environment alone."""
+        """Open a session, and authenticate only with keys in the environment."""
         asked = {"cwd": self.folder, "mcpServers": []}
         opened = self.request("session/new", asked)
         for method in _methods_of_keys(known):
@@ -182,7 +181,7 @@ class Client:
         return opened
 
     def _choose_model(self, opened: Mapping[str, Any]) -> None:
-        """Have it use the model of the settings. Raises _Over where it offers no such one."""
+        """Select the model of the settings. Raises _Over if the agent does not offer it."""
         session, wanted = self.session, self.model
         offered = _object(opened.get("models")).get("availableModels")
         if wanted in {_text(one.get("modelId")) for one in _rows(offered)}:
@@ -200,7 +199,7 @@ class Client:
     # --- the wire ---------------------------------------------------------------------
 
     def request(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | _Refusal:
-        """Its result, or its error; what comes meanwhile is heard and answered."""
+        """Send a request and return its result or error; handles other messages meanwhile."""
         self._number += 1
         number = self._number
         self._send({"id": number, "method": method, "params": params})
@@ -219,7 +218,7 @@ class Client:
             raise _Over(self._gone())
 
     def _next(self) -> Mapping[str, Any]:
-        """The next message; lines that are none are logs."""
+        """Return the next JSON message and skip other lines."""
         while (line := self.wire.read()) is not None:
             try:
                 row = json.loads(line) if line.lstrip().startswith(b"{") else None
@@ -240,7 +239,7 @@ class Client:
 
     def _hear(self, row: Mapping[str, Any]) -> None:
         method, params = row.get("method"), _object(row.get("params"))
-        # Without an id it is a notification, which gets no answer (JSON-RPC 2.0, 4.1).
+        # Without an ID it is a notification, which gets no response (JSON-RPC 2.0, 4.1).
         if "id" not in row:
             if method == "session/update" and params.get("sessionId") == self.session:
                 self._update(_object(params.get("update")))
@@ -264,8 +263,7 @@ class Client:
             self._send({"id": number, "error": error})
             return
         key = _text(call.get("toolCallId"))
-        # A question may tell only what is new of its call; the rest came with the updates before
-        # it.
+        # A request may contain only new fields of its call; the rest came with earlier updates.
         whole = {**self._calls.get(key, {}), **{n: v for n, v in call.items() if v is not None}}
         answer = answer_permission(PermissionQuestion(whole, self.folder, self.rules), options)
         emit("permission", title=_text(whole.get("title")), **answer.event)
@@ -332,7 +330,7 @@ def _refusal(error: object) -> _Refusal:
 
 
 def _methods_of_keys(known: Mapping[str, Any]) -> Iterator[str]:
-    """Ways to log in that need nobody: by a key that the agent was given in its environment."""
+    """Yield login methods that use a key in the environment and need no person."""
     for one in _rows(known.get("authMethods")):
         names = [_text(row.get("name")) for row in _rows(one.get("vars"))]
         id_ = _text(one.get("id"))
@@ -358,7 +356,7 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
 
 
 def main(environ: Mapping[str, str]) -> int:
-    """Hold one session; exit 0 where the agent came to its end, 1 where it did not."""
+    """Run one session; exit code 0 if the agent finished, else 1."""
     prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
     folder = str(Path.cwd())
     try:
@@ -383,7 +381,7 @@ def main(environ: Mapping[str, str]) -> int:
 
 
 def _let_end(client: Client) -> None:
-    """Tell the agent, and hear it for a moment more."""
+    """Cancel the session and read the agent's output for a short time."""
     signal.signal(signal.SIGALRM, _stop)
     signal.alarm(_TO_END)
     try:
@@ -402,18 +400,18 @@ class PermissionQuestion:
     """One question."""
 
     call: Mapping[str, Any]
-    """The tool's call, with everything known of it."""
+    """The tool call with all known fields."""
     folder: str
     rules: str
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionReply:
-    """What the agent is answered."""
+    """The answer to an agent's permission request."""
 
     outcome: Mapping[str, str]
     event: Mapping[str, object]
-    """For whoever follows the session: whether it may, and why not."""
+    """Event for observers of the session: whether it is allowed, and why not."""
 
 
 def answer_permission(
@@ -421,8 +419,8 @@ def answer_permission(
 ) -> PermissionReply:
     """Choose one of the agent's options; none of them where no fitting one is offered."""
     why = _refuse(asked)
-    # Once before always: who is answered for ever asks no more, and the rules are not heard
-    # again.
+    # "once" before "always": after a permanent answer the agent asks no more, and the rules are
+    # bypassed.
     kinds = ("reject_once", "reject_always") if why else ("allow_once", "allow_always")
     for kind in kinds:
         for one in options:
@@ -435,7 +433,7 @@ def answer_permission(
 
 
 def _refuse(asked: PermissionQuestion) -> str:
-    """Why it may not; empty where it may."""
+    """Return why a call is not allowed; empty if it is."""
     kind = asked.call.get("kind")
     raw = asked.call.get("rawInput")
     command = raw.get("command") or raw.get("cmd") if isinstance(raw, dict) else None
@@ -451,7 +449,7 @@ def _refuse(asked: PermissionQuestion) -> str:
 
 
 def _writes(call: Mapping[str, Any]) -> Iterator[dict[str, object]]:
-    """The writes of a call, as the hook takes them."""
+    """Yield the writes of a call in the hook's format."""
     content = call.get("content")
     diffs = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
     found = False
@@ -489,7 +487,7 @@ def _places(call: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _hook(asked: PermissionQuestion, tool: str, arguments: Mapping[str, object]) -> str:
-    """What `runner hook` says against a call; a hook that cannot answer refuses."""
+    """Return the refusal of `runner hook` for a call; a failing hook refuses, too."""
     call = {"cwd": asked.folder, "tool_name": tool, "tool_input": arguments}
     with tempfile.TemporaryFile() as file:
         file.write(json.dumps(call).encode("utf-8", "replace"))
@@ -509,7 +507,7 @@ def _hook(asked: PermissionQuestion, tool: str, arguments: Mapping[str, object])
 
 
 def _by_rules(asked: PermissionQuestion, kind: str) -> str:
-    """What the permission rules say of a call that neither writes nor runs a line of shell."""
+    """Return why the permission rules refuse a call other than a write or a shell line."""
     try:
         rules = hooks.Rules.read(Path(asked.rules))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

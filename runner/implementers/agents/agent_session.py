@@ -1,4 +1,4 @@
-"""One session of an agent program: its files, its course and its result.
+"""One session of an agent program: its files, its progress and its result.
 
 A program's output read while it runs, from the log that is kept of it.
 
@@ -59,20 +59,20 @@ if TYPE_CHECKING:
 _ENV = "/usr/bin/env"
 _MINUTE = 60.0
 _HEARD = 128 << 20
-"""Of what an agent prints half of this is heard while it works: tool results, above all."""
+"""Bytes of an agent's output, of which half is processed live: mostly tool results."""
 _STILL = "still running"
 _OF_THE_SHELL = re.compile(r"^(?:\S+: (?:line \d+: )?)?(?:\d+ )?(?:Terminated|Killed|Hangup)\b")
 _EVERY = 0.1
 _QUIET = 8.0
-"""Seconds of silence after which a person sees the program's last line."""
+"""Seconds without output after which a person sees the program's last line."""
 SILENCE_OF_ACP = 10.0
-"""The same where every update is an event, so that silence within the work is reported, too."""
+"""As above for ACP, where each update is an event, so that pauses during work are reported."""
 _CHUNK = 1 << 20
 _LONGEST_LINE = 8 << 20
 
 
 class SessionProgram(Protocol):
-    """Of an agent program, what a session needs."""
+    """The needs of an agent program's session."""
 
     @property
     def name(self) -> str:
@@ -80,7 +80,7 @@ class SessionProgram(Protocol):
 
     @property
     def preset(self) -> Preset:
-        """How it is called and heard."""
+        """Command line and output format of the program."""
 
     @property
     def line(self) -> str:
@@ -104,15 +104,15 @@ class SessionProgram(Protocol):
 
     @property
     def calls(self) -> str:
-        """How often a model may be called: each start counts as one call."""
+        """Rate limit of model calls; each start counts as one call."""
 
     def make_missing(self) -> Finding:
-        """That its program is not there."""
+        """Create the finding that the program is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionResult:
-    """What came of a session."""
+    """The result of a session."""
 
     result: WorkResult
     text: str
@@ -120,14 +120,14 @@ class SessionResult:
 
 
 def environment() -> dict[str, str]:
-    """The person's own variables, of which a session gets what its preset names."""
+    """Return the environment, from which a session gets the variables of its preset."""
     return dict(os.environ)
 
 
 def hold_session(
     program: SessionProgram, brief: Brief, work: ImplementerContext, mode: Mode, prompt: str
 ) -> SessionResult:
-    """Let the program work once, to its end or to a limit."""
+    """Run the program once, to its end or a limit."""
     found = program_outside(program.preset.program, work)
     if found is not None and program.preset.starts:
         found = found if program_outside(program.preset.starts, work) else None
@@ -190,7 +190,7 @@ class _SessionContext:
                 reads_only=not self.mode.writes,
             )
         hooking.have_asked(context, self._hook)
-        # deltas may come to a key that no line of the log held
+        # deltas may spell a key that no single line of the log contained
         transcript.text = redact(transcript.text, known)
         transcript.error = redact(transcript.error, known)
         leaked = scrub_files(context.place.tree, self.household.secrets, since)
@@ -201,7 +201,7 @@ class _SessionContext:
     # --- what goes in ---
 
     def _argv(self) -> tuple[str, ...]:
-        """HOME is set behind the sandbox's back: that hides the person's own by its name."""
+        """Return the command line, which sets HOME inside the sandbox."""
         preset = self.program.preset
         mode = preset.execute if self.mode.writes else preset.plan
         freely = preset.execute_open if self.mode.writes else preset.plan_open
@@ -222,7 +222,7 @@ class _SessionContext:
         return (_ENV, home, str(self.found), *(_fill_placeholders(word, stands) for word in words))
 
     def _file_arguments(self) -> Iterator[str]:
-        """Arguments that name the files at hand, for a program that does not look by itself."""
+        """Yield arguments that name the task's files, for programs that need them."""
         task, plan = self.brief.task, self.context.plan
         writes = hooking.plan_files(plan) or task.outputs
         reads = plan.context if plan else task.inputs
@@ -248,7 +248,7 @@ class _SessionContext:
         return b"" if is_file else self.prompt.encode("utf-8", "replace")
 
     def _variables(self) -> dict[str, str]:
-        """All that it gets beside the allow-list: its login's, and where its papers lie."""
+        """Return the session's own variables and those of its login."""
         put, seen = self.household.put, self._visible_path
         context, brief = self.context, self.brief
         hooks = self.program.preset.hooks
@@ -280,7 +280,7 @@ class _SessionContext:
         }
 
     def _path(self) -> str:
-        """PATH, with the folders of the program, and of what a person's own line begins with."""
+        """Return PATH with the folders of the program and of a person's command."""
         path = path_with(self.context.environment.get("PATH", ""), self.found)
         first = self.program.preset.starts or next(iter(self.program.line.split()), "")
         is_looked_for = bool(self.program.preset.starts) or first.startswith("/")
@@ -303,9 +303,9 @@ class _SessionContext:
         )
 
     def _limits(self) -> Limits:
-        """The context's limits, with more output, and no longer than the attempt may still take."""
+        """Return the context's limits with more output, bounded by the attempt's remaining time."""
         limits, minutes = self.context.limits, self.context.left.minutes
-        # Its budget is counted by its log, of which only the first half is there while it works.
+        # Its log counts the budget, and only the first half is available while it works.
         limits = replace(limits, output=max(limits.output, _HEARD))
         if minutes is None:
             return limits
@@ -330,7 +330,7 @@ class _SessionContext:
     # --- what comes out ---
 
     def _written_plan(self, known: tuple[str, ...]) -> str:
-        """The plan that it wrote to `RUNNER_PLAN` instead of saying it; redacted."""
+        """Return the plan written to `RUNNER_PLAN`, redacted."""
         if self.mode != Mode.PLAN:
             return ""
         written = read_regular(self._plan_sheet) or b""
@@ -355,7 +355,7 @@ class _SessionContext:
 
 
 def _summary(text: str, *, ended: bool = False) -> str:
-    """Summarize its answer; of one that the runner `ended`, without what the shell adds."""
+    """Summarize the answer; if the runner `ended` the session, without the shell's messages."""
     lines = text.splitlines()
     while ended and lines and (not lines[-1].strip() or _OF_THE_SHELL.search(lines[-1].strip())):
         lines.pop()
@@ -370,14 +370,14 @@ def _fill_placeholders(word: str, stands: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SessionBounds:
-    """What ends a session from outside."""
+    """The external limits that end a session."""
 
     left: Allowance
     cancelled: threading.Event
-    """Set by others: the attempt is to end."""
+    """Set externally when the attempt has to end."""
 
     def find_exceeded(self, transcript: Transcript) -> str:
-        """Which limit the session has reached, by its name in `Allowance`; empty for none."""
+        """Return the name of the reached limit in `Allowance`; empty for none."""
         used, left = transcript.usage, self.left
         reached = {
             "tokens": left.tokens is not None and used.tokens >= left.tokens,
@@ -410,13 +410,13 @@ class Following:
         self._known = known
         self._read = 0
         self._last = ""
-        """Its last line in words."""
+        """Its last line as text."""
         self._rest = b""
         self._over = threading.Event()
         self._is_acp = dialect is Dialect.ACP
         self._patience = SILENCE_OF_ACP if self._is_acp else _QUIET
         self._quiet_since: float | None = effects.monotonic()
-        """None once the current silence was reported, or where silence means work."""
+        """None once the current silence was reported, or while silence means work."""
         self._thread = threading.Thread(target=self._follow, name="agent-log", daemon=True)
 
     def __enter__(self) -> Self:
@@ -433,7 +433,7 @@ class Following:
         """Read to the end."""
         self._over.set()
         self._thread.join()
-        # What was written since the thread's last look is read here, where it is gone.
+        # Text written since the thread's last read is read here, after the thread ended.
         if kind is None:
             self._take()
             self._hear(self._rest)
@@ -458,7 +458,7 @@ class Following:
         self._transcript.tell(f"no output for {self._patience:g} s; {note}")
 
     def _judge(self) -> None:
-        """End the program where it is in a circle, hopeless, or has used up what it may."""
+        """Stop the program if it loops, cannot succeed or has reached a limit."""
         transcript = self._transcript
         if transcript.ended or self.ended.is_set():
             return
@@ -467,13 +467,13 @@ class Following:
             self.ended.set()
 
     def _take(self) -> None:
-        """Hear every line that is whole by now."""
+        """Parse all complete new lines."""
         for chunk in _chunks(self._log, self._read):
             self._read += len(chunk)
             *lines, self._rest = (self._rest + chunk).split(b"\n")
             for line in lines:
                 self._hear(line)
-            # A line without an end may not fill the memory.
+            # A line without an end must not fill the memory.
             if len(self._rest) > _LONGEST_LINE:
                 self._rest = b""
 
@@ -487,7 +487,7 @@ class Following:
 
 
 def _chunks(log: Path, start: int) -> list[bytes]:
-    """What the log holds from `start`; nothing while it is not there."""
+    """Read the log from `start` on; empty if it does not exist."""
     try:
         descriptor = os.open(log, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -503,7 +503,7 @@ def _chunks(log: Path, start: int) -> list[bytes]:
 
 
 def unescape_secrets(line: str, known: tuple[str, ...]) -> str:
-    """A line of JSON without a key that it spells by escapes, which the log's own redaction missed.
+    """Redact secrets that a JSON line spells with escapes, which the log's redaction misses.
 
     Only a key in one piece: what a session's messages come to is looked at once more at its end.
     """
@@ -517,5 +517,5 @@ def unescape_secrets(line: str, known: tuple[str, ...]) -> str:
 
 
 def make_redacting(tell: Callable[[str], None], known: tuple[str, ...]) -> Callable[[str], None]:
-    """What tells a line without any key in it."""
+    """Return a version of `tell` that redacts secrets."""
     return lambda line: tell(redact(line, known))

@@ -1,4 +1,4 @@
-"""A HOME of an agent program's own for one session, with copies of what its login needs.
+"""A separate HOME for one agent session, with copies of the files that its login needs.
 
 Removes and reports a login that the program wrote into the tree. Lists what the program must not
 see of the tree, and what it must see of the machine.
@@ -35,9 +35,9 @@ _PRIVATE = 0o600
 _PRIVATE_FOLDER = 0o700
 _PREFIX = "agent-"
 _SHORTEST_SECRET = 16
-"""Characters of a value in a login file that may be a token; shorter ones are words."""
+"""Minimum length of a value in a login file that may be a token; shorter ones are words."""
 _SHORTEST_VALUE = 8
-"""Characters of a variable's value that is struck out where it is seen."""
+"""Minimum length of a variable's value that is redacted."""
 _ASSIGNED = re.compile(
     rb"(?:key|token|secret|password)[\w-]{0,40}[\"']?[ \t]*[:=][ \t]*[\"']?([!-~]{16,}?)[\"'\s,]",
     re.IGNORECASE,
@@ -50,22 +50,22 @@ class AgentHome:
 
     folder: Path
     variables: Mapping[str, str]
-    """The variables of the login that are set."""
+    """Login variables that are set."""
     secrets: tuple[str, ...]
 
     @property
     def home(self) -> Path:
-        """What the program takes for the person's home."""
+        """Home folder of the program."""
         return self.folder / "home"
 
     def put(self, name: str, content: bytes) -> Path:
-        """A file beside the home, for the program or for its hook to read."""
+        """Write a file next to the home for the program or its hook, and return its path."""
         path = self.folder / name
         effects.write_file(path, content, mode=_PRIVATE)
         return path
 
     def furnish(self, path: str, content: bytes) -> None:
-        """A file below the home."""
+        """Write a file below the home."""
         target = self.home / path
         effects.make_folder(target.parent, mode=_PRIVATE_FOLDER)
         effects.write_file(target, content, mode=_PRIVATE)
@@ -75,7 +75,7 @@ class AgentHome:
 def household(
     preset: Preset, box: Path, environ: Mapping[str, str], more: Iterable[str] = ()
 ) -> Iterator[AgentHome]:
-    """A fresh household, removed afterwards; `more` are further files below the person's HOME.
+    """Create a fresh home for one session and remove it afterwards; `more` are files to copy.
 
     What a session leaves there is lost with it, a renewed login too: keys and long-lived tokens
     are the better login for programs that nobody watches.
@@ -95,7 +95,7 @@ def household(
 
 
 def _lay_out_tmp(box: Path) -> None:
-    """The TMPDIR of a slot is a folder, whatever a session made of it."""
+    """Make sure that TMPDIR of the slot is a folder, whatever a session made of it."""
     if (passing := box / "tmp").is_symlink() or passing.is_file():
         effects.unlink(passing)
     effects.make_folder(passing)
@@ -108,14 +108,14 @@ def _clear(box: Path) -> None:
 
 
 def _list_box(box: Path) -> set[Path]:
-    """What lies in the box and in its TMPDIR, which the next command in this slot can read."""
+    """Return the entries of the box and its TMPDIR, which later commands of the slot can read."""
     passing = box / "tmp"
     is_folder = passing.is_dir() and not passing.is_symlink()
     return {*box.iterdir(), *(passing.iterdir() if is_folder else ())}
 
 
 def _remove(left: Path) -> None:
-    """Whatever it is, and whoever locked it."""
+    """Remove a file or folder, even one without write permission."""
     if left.is_symlink() or not left.is_dir():
         effects.unlink(left)
         return
@@ -141,13 +141,13 @@ def _move_in(
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether what a variable of this name holds is to be seen nowhere."""
+    """Return whether a variable of this name and value is a secret."""
     named = any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASS"))
     return named and len(value) >= _SHORTEST_VALUE
 
 
 def _copies(paths: Iterable[str], home: Path) -> Iterator[tuple[str, bytes]]:
-    """The files that are there, at most a MiB of each; a link is followed, for it is the person's.
+    """Yield path and content of the existing login files, at most 1 MiB each.
 
     No folder is copied: history and caches lie beside a login.
     """
@@ -158,7 +158,7 @@ def _copies(paths: Iterable[str], home: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _tokens(content: bytes) -> Iterator[str]:
-    """The long words among the values of a login file in JSON; in others what is named a key."""
+    """Yield the possible tokens in a login file: JSON values, or assignments to key names."""
     try:
         loaded = json.loads(content)
     except (ValueError, RecursionError):
@@ -176,7 +176,7 @@ def _tokens(content: bytes) -> Iterator[str]:
 
 
 def _looks_secret(text: str) -> bool:
-    """Whether a value may be a token: long, of one word, neither a path, an address nor a date."""
+    """Return whether a value looks like a token: long, mixed, no path, address, date or ID."""
     plain = text.isascii() and not any(blank in text for blank in " /@\t\n")
     mixed = any(one.isdigit() for one in text) and any(one.isalpha() for one in text)
     is_id = text.count("-") == 4 or text[4:5] == "-"  # noqa: PLR2004  a UUID, or a date
@@ -189,15 +189,15 @@ def _looks_secret(text: str) -> bool:
 CHECK = "secret-scan"
 _STRUCK = b"[REDACTED:login]"
 _MOST = 16 << 20
-"""Bytes of a file of which the rest is kept; a larger one with a login is struck out whole."""
+"""Bytes of a file whose other content is kept; a larger one with a login is redacted whole."""
 _SHORTEST_IN_A_NAME = 16
-"""Characters of a value that no path of the repository holds by chance."""
+"""Minimum length of a value that no path contains by chance."""
 _SLACK = 2_000_000_000
 """Nanoseconds by which a file system's clock may lag."""
 
 
 def scrub_files(tree: Path, secrets: tuple[str, ...], since: int) -> tuple[Finding, ...]:
-    """Strike secrets out of every file that changed `since` (nanoseconds of the epoch).
+    """Remove secrets from every file that changed since `since` (nanoseconds of the epoch).
 
     Patterns know keys by their shape; this knows these very values. By the time of the change,
     which nobody can set. Struck out, so that no draft of the work holds them.
@@ -205,7 +205,7 @@ def scrub_files(tree: Path, secrets: tuple[str, ...], since: int) -> tuple[Findi
     values = [secret.encode() for secret in secrets]
     if not values:
         return ()
-    # As whoever asks what changed does: what was closed is proposed with all else.
+    # As in the diff of the tree: unreadable files are proposed like all others.
     tree_files.make_readable(tree)
     named = [_finding(path, "name of a") for path in _remove_named(tree, values)]
     struck = [path for path in _find_changed_files(tree, since - _SLACK) if _strike(path, values)]
@@ -241,9 +241,9 @@ def _find_changed_files(tree: Path, since: int) -> Iterator[Path]:
 
 
 def _everything(tree: Path) -> Iterator[Path]:
-    """All files, links and the like; a link to a folder is none."""
-    # The walk goes into no link, but names one that leads to a folder among the folders: left there
-    # it would be looked at by nobody.
+    """Yield all files and links below a folder except `.git`."""
+    # The walk follows no link, but lists a link to a folder among the folders: it would otherwise
+    # not be checked.
     for folder, folders, names in tree_files.walk(str(tree)):
         if ".git" in folders and Path(folder) == tree:
             folders.remove(".git")
@@ -268,7 +268,7 @@ def _strike(path: Path, values: list[bytes]) -> bool:
 
 
 def _strike_whole(path: Path, values: list[bytes]) -> bool:
-    """The same of a file that is too large to be held twice in memory."""
+    """Overwrite a large file if it contains a secret; return whether it did."""
     import mmap
 
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -282,13 +282,13 @@ def _strike_whole(path: Path, values: list[bytes]) -> bool:
 
 
 def program_outside(name: str, context: ImplementerContext) -> Path | None:
-    """The program on PATH; what lies in the repository is a clone's, and gets no login."""
+    """Return the program on PATH outside the repository, or None."""
     path = context.environment.get("PATH", os.defpath)
     return program_beside(name, path, (context.place.shown, context.place.tree))
 
 
 def program_beside(name: str, path: str, folders_of_it: tuple[Path, ...]) -> Path | None:
-    """The program on this PATH, outside these folders."""
+    """Return a program on PATH that is outside of these folders, or None."""
     here = tuple(map(os.path.realpath, folders_of_it))
     folders = path.split(os.pathsep)
     outside = [
@@ -301,12 +301,12 @@ def program_beside(name: str, path: str, folders_of_it: tuple[Path, ...]) -> Pat
 
 
 def path_with(path: str, program: Path) -> str:
-    """PATH with the folders that hold the program itself: it decides what a sandbox shows.
+    """Return PATH with the real folder of the program, which the sandbox must show.
 
     A program of npm needs the packages beside its own, up to the outermost `node_modules`.
     """
-    # What npm puts on PATH is a link, and Node looks for packages from the real file upwards
-    # (Node.js, "Loading from node_modules folders").
+    # npm puts a link on PATH, and Node searches packages from the real file upwards (Node.js,
+    # "Loading from node_modules folders").
     real = program.resolve()
     packages = [folder for folder in real.parents if folder.name == "node_modules"]
     return ":".join(dict.fromkeys([*path.split(":"), str(real.parent), *map(str, packages[-1:])]))
@@ -316,7 +316,7 @@ def path_with(path: str, program: Path) -> str:
 def out_of_sight(
     aside: tuple[str, ...], litter: tuple[str, ...], context: ImplementerContext
 ) -> Iterator[None]:
-    """Take what would configure the program out of the tree, and put it back; sweep up after it."""
+    """Move files that would configure the program out of the tree, restore them and clean up."""
     place = context.place
     folders = place.folders  # a program may look in each, from its own up to the first
     kept = place.box / f"aside-{effects.new_id()}"

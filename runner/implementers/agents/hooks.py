@@ -1,4 +1,4 @@
-"""The way back before a write: arguments that make a program ask, and the rules.
+"""Hooks that make an agent program ask before it writes: arguments and rules.
 
 A hook is a comfort for the agent, which mends its mistake in the same turn. Nothing rests on it:
 what the program writes by other ways, or in spite of it, passes the pipeline like all else.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from runner.model import TaskPlan
 
 FILE = "hook.json"
-"""The rules, beside the program's HOME; its path is in `$RUNNER_HOOK` too."""
+"""Rules file next to the program's HOME; `$RUNNER_HOOK` also has its path."""
 _ASKED = "hook-asked.jsonl"
 _MOST_ASKED = 1 << 16
 _MOST_QUESTIONS = 20
@@ -41,19 +41,19 @@ _WRITES = {
     Hooks.GEMINI: "write_file|replace",
 }
 _COMMANDS = {Hooks.CLAUDE: "Bash", Hooks.CODEX: "Bash", Hooks.GEMINI: "run_shell_command"}
-"""Their tools of the shell, which call back where a rule is about commands."""
+"""Shell tools of the programs, which call the hook if a rule is about commands."""
 _GEMINI_SETTINGS = ".gemini/settings.json"
 _CODEX_HOOKS = ".codex/hooks.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """By what a hook judges a write."""
+    """The rules by which a hook judges a write."""
 
     task: str
     outputs: tuple[str, ...]
     plan: tuple[str, ...] = ()
-    """Files of the approved plan; none: all that the task names."""
+    """Files of the approved plan; empty: all that the task names."""
     project: str = ""
     """The project's folder as the program sees it."""
     writes: bool = True
@@ -66,7 +66,7 @@ class Rules:
 
     @classmethod
     def read(cls, path: Path) -> Rules:
-        """The rules that a file holds. Raises OSError or ValueError where it holds none."""
+        """Read rules from a file. Raises OSError or ValueError if it is invalid."""
         row = json.loads(read_regular(path) or b"")
         if not isinstance(row, dict):
             raise ValueError("no rules")  # noqa: TRY004  one kind of error for the caller
@@ -84,7 +84,7 @@ class Rules:
 
     @property
     def book(self) -> Rulebook:
-        """What the permission rules say."""
+        """Rulebook of the permission rules."""
         return Rulebook(self.permission, self.permission_floor, self.answers)
 
 
@@ -93,7 +93,7 @@ def _rule(row: dict[str, str]) -> Permission:
 
 
 def note_asked(path: Path, tool: str, subject: str) -> None:
-    """Keep beside the rules in `path` that a person is to be asked: the session hears it."""
+    """Save a question for the person next to the rules, where the session finds it."""
     kept = path.with_name(_ASKED)
     effects.step("append", kept)
     with contextlib.suppress(OSError), kept.open("a", encoding="utf-8") as file:
@@ -101,7 +101,7 @@ def note_asked(path: Path, tool: str, subject: str) -> None:
 
 
 def have_asked(context: ImplementerContext, path: Path) -> None:
-    """Have a person asked about what the hook of a session kept back, if a rule does ask.
+    """Ask a person about the calls that the hook of a session blocked, if a rule requires it.
 
     The program could have written the file itself: what it says is held to the rules again.
     """
@@ -119,7 +119,7 @@ def have_asked(context: ImplementerContext, path: Path) -> None:
 
 
 def plan_files(plan: TaskPlan | None) -> tuple[str, ...]:
-    """The files of an approved plan."""
+    """Return the files of an approved plan."""
     return files_of(plan) if plan else ()
 
 
@@ -129,8 +129,8 @@ def install(hooks: Hooks, household: AgentHome, rules: Rules, path: Path, seen: 
     `seen` is the path of the rules as the program sees it.
     """
     household.put(path.name, json.dumps(asdict(rules)).encode())
-    # -P: the hook starts in the task's tree, whose own `runner` or `json.py` would be imported
-    # first.
+    # -P: the hook starts in the task's tree, from which Python would otherwise import `runner` or
+    # `json.py`.
     command = shlex.join((sys.executable, "-P", "-m", "runner", "hook", "--rules", seen))
     if hooks is Hooks.CLAUDE:
         household.put(_SETTINGS, json.dumps(_before_tool(hooks, command, rules)).encode())
@@ -150,7 +150,7 @@ def arguments(hooks: Hooks, rules: str) -> tuple[str, ...]:
 
 
 def _matcher(hooks: Hooks, rules: Rules) -> str:
-    """The tools that call back: those that write, and the shell's where a rule is about it."""
+    """Return the matcher for the hook: writing tools, and the shell if a rule applies to it."""
     names = _WRITES[hooks].split("|")
     if names_shell((*rules.permission, *rules.permission_floor)):
         names.append(_COMMANDS[hooks])
@@ -158,19 +158,19 @@ def _matcher(hooks: Hooks, rules: Rules) -> str:
 
 
 def _before_tool(hooks: Hooks, command: str, rules: Rules) -> dict[str, object]:
-    """Settings in the form of Claude Code, which Codex reads too."""
+    """Return hook settings in Claude Code's format, which Codex reads too."""
     hook = {"type": "command", "command": command, "timeout": _SECONDS}
     return {"hooks": {"PreToolUse": [{"matcher": _matcher(hooks, rules), "hooks": [hook]}]}}
 
 
 def _gemini(household: AgentHome, command: str, rules: Rules) -> dict[str, object]:
-    """The person's own settings, with hooks of ours alone."""
+    """Return the user's Gemini settings with their hooks replaced by the runner's."""
     try:
         found = json.loads((household.home / _GEMINI_SETTINGS).read_bytes())
     except (OSError, ValueError, RecursionError):
         found = {}
     settings: dict[str, object] = found if isinstance(found, dict) else {}
-    # Gemini counts a hook's time in milliseconds, Claude Code and Codex in seconds.
+    # Gemini takes a hook's timeout in milliseconds, Claude Code and Codex in seconds.
     hook = {"type": "command", "command": command, "timeout": _SECONDS * 1000, "name": "runner"}
     mine = {"BeforeTool": [{"matcher": _matcher(Hooks.GEMINI, rules), "hooks": [hook]}]}
     return {**settings, "hooks": mine}

@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 _NOTHING: dict[str, object] = {}
 _NEVER_BETTER = (401, 402, 403)
 _MOST = 10**15
-"""Of tokens or dollars: what tells of more tells nothing. JSON's `1e999` is infinite in Python."""
+"""Maximum tokens or dollars; higher values are invalid. JSON's `1e999` is infinite in Python."""
 
 
 def hear(dialect: Dialect, line: str, into: Transcript) -> None:
-    """Take one whole line of output."""
+    """Parse one line of output into the transcript."""
     if dialect is Dialect.AIDER:
         _aider(line, into)
         return
     row = _row(line) if line.startswith("{") else None
     if isinstance(row, dict) and _is_event(row, dialect):
-        # What is read so deeply nested cannot always be written again: the thread that hears would
-        # end with it, and nobody held the session to its limits any more.
+        # Deeply nested input can't always be serialised: the error would end the reading thread,
+        # and the session's limits would no longer apply.
         with suppress(RecursionError):
             _SPOKEN[dialect](row, into)
     elif dialect is Dialect.CLAUDE and (line.strip() or into.text.endswith("\n")):
-        # A program of a person's own may just talk; an empty line ends what it decided.
+        # A custom program may print plain text; an empty line ends a decision.
         into.says(line + "\n", goes_on=True)
 
 
 def _is_event(row: Row, dialect: Dialect) -> bool:
-    """Whether an object is a line of that stream: a plan has a `type`, too, of a task's kinds.
+    """Return whether a JSON object is an event of the program's stream.
 
     What such a program prints beside that is passed over in any case; only talk is heard of it.
     """
@@ -76,7 +76,7 @@ def _within(row: Row, *path: str) -> Row:
 
 
 def _count(row: Row, *names: str) -> int:
-    """The sum of these numbers, as far as they are there."""
+    """Return the sum of the named numbers in a row; missing ones count as 0."""
     return sum(int(_positive(row.get(name))) for name in names)
 
 
@@ -85,7 +85,7 @@ def _cost(row: Row, name: str) -> float:
 
 
 def _positive(found: object) -> float:
-    """A number as it may be counted with; 0 for what is none."""
+    """Return a positive number within the limit, or 0 for any other value."""
     return found if isinstance(found, (int, float)) and 0 < found < _MOST else 0
 
 
@@ -98,7 +98,7 @@ _CLAUDE_KINDS = frozenset(
         *("tool_progress", "tool_use_summary", "auth_status", "prompt_suggestion", "summary"),
     }
 )
-"""Every `type` of its stream, those too that are passed over."""
+"""Every `type` of its stream, including ignored ones."""
 
 
 def _claude(row: Row, into: Transcript) -> None:
@@ -111,8 +111,8 @@ def _claude(row: Row, into: Transcript) -> None:
         return
     message = _within(row, "message")
     if kind == "assistant":
-        # A message comes in as many lines as it has parts, each with the usage of the whole:
-        # counted once for each id.
+        # A message comes as one line for each part, each with the total usage: count it once for
+        # each ID.
         into.record_usage(_text(message, "id"), _claude_usage(_within(message, "usage")))
     for part in _parts(message):
         if kind == "assistant" and part.get("type") == "tool_use":
@@ -144,7 +144,7 @@ def _claude_result(row: Row, into: Transcript) -> None:
 
 
 def _claude_retry(row: Row, into: Transcript) -> None:
-    """It tries again by itself, for minutes: with a bad key, too."""
+    """Handle a retry by the program itself, which with an invalid key would last for minutes."""
     status, why = _count(row, "error_status"), _text(row, "error")
     into.tell(f"the provider answered {status} {why}; retrying")
     if status in _NEVER_BETTER:
@@ -153,8 +153,8 @@ def _claude_retry(row: Row, into: Transcript) -> None:
 
 
 def _claude_usage(row: Row) -> Usage:
-    # `input_tokens` leaves out what was written to the cache and read from it (Anthropic's Messages
-    # API, "Prompt caching").
+    # `input_tokens` excludes tokens written to and read from the cache (Anthropic's Messages API,
+    # "Prompt caching").
     read = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     return Usage(_count(row, *read), _count(row, "output_tokens"))
 
@@ -174,7 +174,7 @@ def _codex(row: Row, into: Transcript) -> None:
     if kind.startswith("item."):
         _codex_item(kind, _within(row, "item"), into)
     elif kind == "turn.completed":
-        # `cached_input_tokens` is a part of `input_tokens` (OpenAI's API, "Prompt caching"), and
+        # `cached_input_tokens` is included in `input_tokens` (OpenAI's API, "Prompt caching") and
         # not added.
         usage = _within(row, "usage")
         into.record_more_usage(Usage(_count(usage, "input_tokens"), _count(usage, "output_tokens")))
@@ -243,7 +243,7 @@ def _acp(row: Row, into: Transcript) -> None:
 
 
 def _acp_course(kind: str, row: Row, into: Transcript) -> None:
-    """What it does on its way."""
+    """Handle an event during the session."""
     if kind == "call":
         into.record_call(_text(row, "id"), _text(row, "name"), row.get("arguments"))
     elif kind == "return":
@@ -319,7 +319,7 @@ def _amount(text: str) -> int:
 
 
 def _decimal(text: str) -> float:
-    """What digits and dots say; 0 where that is no number."""
+    """Parse a number of digits and dots; 0 if it is invalid."""
     try:
         return _positive(float(text))
     except ValueError:

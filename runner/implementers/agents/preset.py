@@ -28,7 +28,7 @@ class Sign:
     """Words that tell of a failure."""
 
     words: str
-    """A regular expression; case counts for nothing."""
+    """Regular expression; case-insensitive."""
     failure: Failure
     hint: str = ""
 
@@ -40,11 +40,11 @@ class KnownFailure:
     failure: Failure
     hint: str = ""
     retry_after: float = 0.0
-    """Seconds; 0 where the words name none."""
+    """Seconds; 0 if the message names none."""
 
 
 SIGNS = (
-    # Money and rights first: their texts come with the numbers of the others.
+    # Money and permissions first: their messages also contain the others' numbers.
     Sign(
         r"insufficient_quota|credit balance|billing|payment required|\b402\b|exceeded your current"
         r" quota",
@@ -89,17 +89,17 @@ SIGNS = (
         _OPTION,
     ),
 )
-"""In this order: the first that is found counts."""
+"""In this order: the first match counts."""
 _AFTER = (
     regex(r"retry[-_ ]?(?:after|delay)\"?\s*[:=]?\s*\"?(\d{1,6}(?:\.\d{1,9})?)\s*(ms|[smh])?"),
     regex(r"(?:try again|retry|reset(?:s)?)\s+in\s+(\d{1,6}(?:\.\d{1,9})?)\s*(ms|[smh])?"),
 )
 _AT = regex(r"limit reached\|(\d{10})\b")
-"""A moment as seconds of the epoch."""
+"""A time as seconds since the epoch."""
 
 
 def classify_failure(text: str, signs: Iterable[Sign] = ()) -> KnownFailure | None:
-    """What a program's words of failure mean, its own `signs` first; None where nobody can say."""
+    """Classify a failure by its text, own `signs` first; None if it is unknown."""
     lowered = text.lower()
     for sign in (*signs, *SIGNS):
         if re.search(sign.words, lowered):
@@ -109,7 +109,7 @@ def classify_failure(text: str, signs: Iterable[Sign] = ()) -> KnownFailure | No
 
 
 def _wait(text: str) -> float:
-    """Seconds that the words ask to wait."""
+    """Return the number of seconds to wait that a message states."""
     for shape in _AFTER:
         if found := shape.search(text):
             amount, unit = float(found[1]), found[2] or "s"
@@ -121,22 +121,22 @@ def _wait(text: str) -> float:
 
 
 ACP_COMMAND = "RUNNER_ACP_COMMAND"
-"""The variable that names the command for our client of the Agent Client Protocol."""
+"""Variable that names the command for our client of the Agent Client Protocol."""
 MODEL, BRIEF, HOME, FILE, DOLLARS = "{model}", "{brief}", "{home}", "{file}", "{dollars}"
 """What stands in arguments for the model's name, the brief's file, the folder of its HOME, a file
 of the project, and what may be spent."""
 
 
 class Handing(StrEnum):
-    """How a program is handed the brief."""
+    """The way in which a program receives the brief."""
 
     STDIN = "stdin"
     FILE = "file"
-    """Its path stands in the arguments as `{brief}`."""
+    """The arguments contain its path as `{brief}`."""
 
 
 class Dialect(StrEnum):
-    """How a program's output is read; see `output_parsers`."""
+    """The format of a program's output; see `output_parsers`."""
 
     CLAUDE = "claude"
     CODEX = "codex"
@@ -144,7 +144,7 @@ class Dialect(StrEnum):
     OPENCODE = "opencode"
     AIDER = "aider"
     ACP = "acp"
-    """What our own client of the Agent Client Protocol prints."""
+    """Output of our own client of the Agent Client Protocol."""
 
 
 class Hooks(StrEnum):
@@ -163,48 +163,48 @@ class Preset:
     name: str
     program: str
     checked: str
-    """The version that was tried."""
+    """Version that was tested."""
     install: str
-    """How a person gets it."""
+    """How to install it."""
     dialect: Dialect
     plan: tuple[str, ...]
-    """Arguments of plan mode, in which it has no tool that writes; review is the same."""
+    """Arguments of plan mode, in which no tool can write; review uses the same."""
     execute: tuple[str, ...]
     enclosed: tuple[str, ...] = ()
-    """More arguments in a sandbox of ours, such as that it needs none of its own."""
+    """Additional arguments in our sandbox, such as to turn off its own."""
     plan_open: tuple[str, ...] = ()
-    """More arguments of plan mode where the person switched the sandbox off."""
+    """Additional arguments of plan mode if the user turned the sandbox off."""
     execute_open: tuple[str, ...] = ()
-    """The same to write."""
+    """The same for execute mode."""
     model: tuple[str, ...] = ("--model", MODEL)
-    """Arguments that name the model, where one is set."""
+    """Arguments that name the model, if one is set."""
     shown: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    """Arguments for each file that is there: one of those it may write, one of those it reads."""
+    """Arguments for each existing file: for one it may write, for one it reads."""
     dollars: tuple[str, ...] = ()
-    """Arguments that bound the cost, where a budget does: it is often known at the end alone."""
+    """Arguments that limit the cost if a budget does: it is often known only at the end."""
     last: tuple[str, ...] = ()
-    """Arguments behind all others."""
+    """Arguments after all others."""
     handing: Handing = Handing.STDIN
     variables: tuple[str, ...] = ()
     """Environment variables that its login or its provider needs."""
     files: tuple[str, ...] = ()
     """Files below HOME that its login needs; it gets copies."""
     logins: tuple[str, ...] = ()
-    """Of these variables and files below HOME, one has to be there; none: nobody can tell."""
+    """Variables and files below HOME, of which one must exist; empty: unknown."""
     environment: tuple[tuple[str, str], ...] = ()
-    """What is set for it in any case."""
+    """Environment variables that are always set for it."""
     seeds: tuple[tuple[str, str, str], ...] = ()
-    """Variable, path below HOME, content: a file it needs where this variable is the login."""
+    """Variable, path below HOME, content: a file it needs if this variable is the login."""
     starts: str = ""
-    """The agent that `program`, which is ours then, starts by itself."""
+    """Agent that `program`, which is then ours, starts itself."""
     hooks: Hooks = Hooks.NONE
     aside: tuple[str, ...] = ()
     """Names in the tree's first folder that would configure it: a clone's word. They are put out
     of its sight while it works."""
     litter: tuple[str, ...] = ()
-    """What it leaves in the tree of its own."""
+    """Its own files that it leaves in the tree."""
     signs: tuple[Sign, ...] = ()
-    """How it says that it failed, beside what all say."""
+    """Its failure messages, in addition to the common ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ _GOOGLE = ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_USE_VE
 _OPEN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 _KEYS = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY")
 _DOTENV = (".env", ".env.local", ".env.development", ".env.production")
-"""What many a program reads in the folder it starts in; a clone's word is no configuration."""
+"""Files that many programs read in their start folder; a clone's must not configure them."""
 _MORE_KEYS = ("GROQ_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY")
 
 CLAUDE = Preset(
@@ -233,7 +233,7 @@ CLAUDE = Preset(
     checked="2.1.197",
     install="npm install -g @anthropic-ai/claude-code",
     dialect=Dialect.CLAUDE,
-    # Settings of the project may hold hooks, which are commands: only the person's are read.
+    # Project settings may contain hooks, which are commands: read only the user's.
     plan=(
         *("-p", "--output-format", "stream-json", "--verbose", "--no-session-persistence"),
         *("--setting-sources", "user", "--strict-mcp-config", "--permission-mode", "plan"),
@@ -279,7 +279,7 @@ CODEX = Preset(
     dialect=Dialect.CODEX,
     plan=_CODEX,
     execute=_CODEX,
-    # A sandbox within a sandbox does not start; where there is none, it has one of its own.
+    # A sandbox inside a sandbox fails to start; without ours it uses its own.
     enclosed=("--dangerously-bypass-approvals-and-sandbox",),
     plan_open=("--sandbox", "read-only"),
     execute_open=("--sandbox", "workspace-write"),
@@ -374,4 +374,4 @@ AIDER = Preset(
 )
 
 PRESETS = {preset.name: preset for preset in (CLAUDE, CODEX, GEMINI, OPENCODE, AIDER)}
-"""Every preset by the name a plan calls it."""
+"""All presets by the name used in a plan."""

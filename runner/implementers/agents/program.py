@@ -1,4 +1,4 @@
-"""An agent program as an implementer: one fresh session a call, enclosed, heard, and not believed.
+"""An agent program as implementer: one fresh session a call, in a sandbox, never trusted.
 
 It works in the scratch tree; what it changed is asked of the tree by others. Only its own words
 are read here: the last message, a plan, decisions, what it used, and why it failed.
@@ -69,12 +69,12 @@ for, and for steps that do harm. Do not refuse for taste.
 End your answer with one line that is `APPROVE`, or `REJECT: ` and the reason in one sentence.
 """
 APPROVED = ""
-"""The verdict of a review that has nothing against a change."""
+"""Verdict of a review that approves a change."""
 _NOTHING = "nothing at all: the task names no file"
 
 
 def to_execute(brief: Brief, plan: TaskPlan | None) -> str:
-    """The brief, what is asked, and the approved plan."""
+    """Return the prompt for execution: the brief, instructions and the approved plan."""
     return brief.text + execution(brief, plan)
 
 
@@ -88,7 +88,7 @@ def execution(brief: Brief, plan: TaskPlan | None) -> str:
 
 
 def to_plan(brief: Brief) -> str:
-    """The brief, and the form of a plan."""
+    """Return the prompt for a plan: the brief and the plan's format."""
     return brief.text + planning_prompt()
 
 
@@ -98,13 +98,13 @@ def planning_prompt() -> str:
 
 
 def to_review(brief: Brief, text: str, *, is_plan: bool = False) -> str:
-    """The brief, and the diff of what came of it, or the plan that is to be built."""
+    """Return the prompt for review: the brief, and the diff or the plan to review."""
     asked, language = (_REVIEW_PLAN, "markdown") if is_plan else (_REVIEW, "diff")
     return f"{brief.text}{_PLACE}{asked}\n{fence(text, language)}\n"
 
 
 def verdict_in(text: str) -> str | None:
-    """Why a review rejects, or `APPROVED`; None where its last lines say neither."""
+    """Return why a review rejects, or `APPROVED`; None if the text has no verdict."""
     for line in reversed(text.splitlines()):
         verdict = line.strip().strip("*`#> ")
         if verdict.upper().rstrip(".!") == "APPROVE":
@@ -115,7 +115,7 @@ def verdict_in(text: str) -> str | None:
 
 
 def _scope(brief: Brief, plan: TaskPlan | None) -> str:
-    """The files that may be written, in words."""
+    """Describe the files that may be written."""
     paths = (files_of(plan) if plan else ()) or brief.task.outputs
     if paths == ("any",):
         return "files of the project"
@@ -123,9 +123,9 @@ def _scope(brief: Brief, plan: TaskPlan | None) -> str:
 
 
 OTHER = "agent"
-"""The name of the program that `agent.command` runs."""
+"""Name of the program that `agent.command` runs."""
 REVIEW = "agent-review"
-"""The name under which a reviewing session speaks."""
+"""Check name of a reviewing session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +134,16 @@ class AgentProgram:
 
     preset: Preset
     line: str = ""
-    """The shell line of `agent.command`; empty for a preset."""
+    """Shell line of `agent.command`; empty for a preset."""
     models: Models = field(default_factory=Models)
     more_variables: tuple[str, ...] = ()
     more_files: tuple[str, ...] = ()
     may_run_open: bool = False
-    """Whether the person set `sandbox.kind = none`: nobody else may set it."""
+    """Whether the user set `sandbox.kind = none`; only the user can."""
     network: Network = Network.YES
-    """The most that the person allows: a model answers from far away."""
+    """Maximum network access that the user allows: a model is a remote service."""
     calls: str = ""
-    """How often a run may call models, as the settings say it."""
+    """Rate limit of model calls in a run, as in the settings."""
     repeatable: bool = False
     is_agent: bool = True
 
@@ -153,7 +153,7 @@ class AgentProgram:
         return self.preset.name
 
     def implement(self, brief: Brief, context: ImplementerContext) -> WorkResult:
-        """One session: it plans where it is asked to, else it writes."""
+        """Run one session, which plans or writes according to the context's mode."""
         if refused := self._refusal(context):
             return WorkResult(findings=(refused,), failure=Failure.DETERMINISTIC)
         if context.mode is Mode.PLAN:
@@ -164,7 +164,7 @@ class AgentProgram:
     def review(
         self, brief: Brief, context: ImplementerContext, text: str, *, is_plan: bool = False
     ) -> WorkResult:
-        """A session that reads a diff or a plan; findings where it says no, with what it used."""
+        """Review a diff or a plan in a session; return findings if it is rejected."""
         if refused := self._refusal(context):
             return WorkResult(findings=(refused,), failure=Failure.DETERMINISTIC)
         session = self._session(
@@ -183,7 +183,7 @@ class AgentProgram:
         return replace(session.result, findings=(against,))
 
     def answer(self, brief: Brief, context: ImplementerContext) -> ImplementerAnswer:
-        """A session that answers in words: a draft, a review, or the tests that it wrote."""
+        """Return a session's text answer: a draft, a review, or a report on written tests."""
         if refused := self._refusal(context):
             return ImplementerAnswer(
                 "", WorkResult(findings=(refused,), failure=Failure.DETERMINISTIC)
@@ -198,7 +198,7 @@ class AgentProgram:
         return agent_session.hold_session(self, brief, context, mode, prompt)
 
     def _read_plan(self, session: SessionResult) -> WorkResult:
-        """The plan of a session; a message that holds none is a failure of its work."""
+        """Return a session's result with its plan; a missing plan is a semantic failure."""
         if session.result.findings:
             return session.result
         plan = plan_in(session.text)
@@ -214,11 +214,11 @@ class AgentProgram:
         return replace(session.result, plan=plan, summary=summary)
 
     def lacks(self, sandbox: Sandbox, environ: Mapping[str, str], root: Path) -> Finding | None:
-        """What it cannot begin without: asked before an attempt, of the person's environment."""
+        """Return a missing requirement of the program before an attempt, or None."""
         return self._refuse_sandbox(sandbox) or self.lacks_program(environ, root)
 
     def lacks_program(self, environ: Mapping[str, str], root: Path) -> Finding | None:
-        """That its program is not there, or that nobody is logged in with it."""
+        """Return a finding if the program or its login is missing, or None."""
         from runner.implementers.agents.home import program_beside
 
         path = environ.get("PATH", "")
@@ -242,7 +242,7 @@ class AgentProgram:
         )
 
     def make_missing(self) -> Finding:
-        """That its program is not there."""
+        """Create the finding that the program is missing."""
         preset = self.preset
         return Finding(
             CHECK,
@@ -254,7 +254,7 @@ class AgentProgram:
         return self._refuse_sandbox(context.sandbox)
 
     def _refuse_sandbox(self, sandbox: Sandbox) -> Finding | None:
-        """Why it may not run here: with the person's login, and whatever a clone tells it."""
+        """Return why the program may not run here without a network or sandbox, or None."""
         if self.network is not Network.YES:
             hint = 'set sandbox.network = "yes" in your own settings'
             return Finding(CHECK, f"{self.name} needs the network", hint=hint)
@@ -276,7 +276,7 @@ class AgentKind:
     name: str
 
     def for_task(self, task: Task, settings: Settings) -> AgentProgram | Finding:
-        """The program as the person's settings want it."""
+        """Create the agent program for a task by the settings; return a finding on failure."""
         if is_acp(self.name):
             return self._speaking(task, settings)
         preset = PRESETS.get(self.name)
@@ -291,7 +291,7 @@ class AgentKind:
         return self._make(preset or _of_a_person(line), line, settings)
 
     def _speaking(self, task: Task, settings: Settings) -> AgentProgram | Finding:
-        """An agent of the Agent Client Protocol."""
+        """Create an Agent Client Protocol agent; return a finding if it is unknown."""
         line = line_of(self.name, settings.agent.acp_command)
         if not line:
             return Finding(
@@ -325,7 +325,7 @@ def _models(settings: Settings, name: str) -> Models:
 
 
 def _of_a_person(line: str) -> Preset:
-    """Any program: it may talk as `claude` does, or just talk."""
+    """Create the preset of a person's command, which prints events like `claude` or text."""
     return Preset(
         name=OTHER,
         program="/bin/sh",

@@ -1,4 +1,4 @@
-"""The messages of an agent program's session so far, whatever its dialect, and how it ended.
+"""The messages of an agent session in any dialect, and how it ended.
 
 Tool calls that go round in a circle are seen purely, for a model's loop and an agent's stream. A
 session ends by itself, at a limit, in a circle, or with words that tell what failed.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 LOOP = "loop"
-"""The check's name for a circle."""
+"""Check name for repeated calls."""
 IN_A_ROW = 3
 _REMEMBERED = 4
 _LONGEST = 120
@@ -48,13 +48,13 @@ class ToolCall:
     name: str
     arguments: Digest
     about: str = ""
-    """What it was about, for a person: a path perhaps. Redacted already."""
+    """Subject for display, such as a path. Already redacted."""
 
     def __str__(self) -> str:
         return display(f"{self.name} {self.about}".strip())[:_LONGEST]
 
     def same_as(self, other: ToolCall) -> bool:
-        """Whether both ask for the same."""
+        """Return whether both calls have equal names and arguments."""
         return (self.name, self.arguments) == (other.name, other.arguments)
 
 
@@ -68,12 +68,12 @@ class Calls:
     last: tuple[ToolCall, ...] = ()
 
     def after(self, call: ToolCall) -> Calls:
-        """With one more call."""
+        """Return the calls with one more."""
         return Calls((*self.last, call)[-_REMEMBERED:])
 
     @property
     def repeated(self) -> str:
-        """What repeats itself, in words; empty while nothing does."""
+        """Description of repeated calls; empty if there are none."""
         calls = self.last
         if len(calls) >= IN_A_ROW and all(calls[-1].same_as(call) for call in calls[-IN_A_ROW:]):
             return f"{calls[-1]} was called {IN_A_ROW} times in a row with the same arguments"
@@ -97,9 +97,9 @@ _LONGEST_LINE = 200
 _LONGEST_TEXT = 1 << 20
 _PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path")
 _ABOUT = (*_PATHS, "command", "pattern")
-"""Arguments that tell a person what a call is about; never one that holds content."""
+"""Arguments that describe a call to a person; never one with content."""
 _WAITING = ("wait", "sleep", "bashoutput", "taskoutput", "task_output", "write_stdin", "read_back")
-"""Tools that ask whether a long command has ended: asking again is no circle."""
+"""Tools that poll a long command: repeated calls are no loop."""
 
 
 @dataclass
@@ -109,27 +109,27 @@ class Transcript:
     record: Callable[[Event], None]
     tell: Callable[[str], None]
     known: tuple[str, ...] = ()
-    """Secrets that were lent to the task: no file's name is recorded with one."""
+    """Secrets lent to the task: no recorded file name contains one."""
     text: str = ""
     """Its last message."""
     error: str = ""
-    """The program's own message of its failure."""
+    """The program's own error message."""
     hopeless: bool = False
-    """Whether it goes on though it cannot succeed."""
+    """Whether it continues although it cannot succeed."""
     ended: bool = False
-    """Whether it came to the end of its answer."""
+    """Whether it completed its answer."""
     usage: Usage = field(default_factory=Usage)
     calls: Calls = field(default_factory=Calls)
     goes_on: bool = False
-    """Whether what it says next belongs to the same message."""
+    """Whether its next text belongs to the same message."""
     circle: Finding | None = None
-    """Set when its calls went in a circle."""
+    """Set when its calls formed a loop."""
     _open: dict[str, ToolCall] = field(default_factory=dict)
     _began: dict[str, float] = field(default_factory=dict)
     _parts: dict[str, Usage] = field(default_factory=dict)
 
     def record_call(self, key: str, name: str, arguments: object) -> None:
-        """A tool was called; of its arguments a digest and the file's name are kept."""
+        """Record a tool call, with a digest of its arguments and the file's name only."""
         if key in self._open:
             return
         call = ToolCall(
@@ -145,7 +145,7 @@ class Transcript:
             self.circle = self.circle or self.calls.finding
 
     def record_return(self, key: str, *, failed: bool = False) -> None:
-        """A tool came back, once."""
+        """Record the return of a tool call, once."""
         began = self._began.pop(key, None)
         if (call := self._open.get(key)) is not None and began is not None:
             seconds = round(effects.monotonic() - began, 3)
@@ -169,7 +169,7 @@ class Transcript:
         self.record_usage(f"part {len(self._parts)}", usage)
 
     def record_total_usage(self, usage: Usage) -> None:
-        """Tokens and cost of the whole session, which count instead of its parts."""
+        """Record tokens and cost of the whole session, which replace those of its parts."""
         self._parts = {}
         self.usage = Usage(
             usage.input_tokens, usage.output_tokens, usage.dollars, self.usage.tool_calls
@@ -195,7 +195,7 @@ def _digest(arguments: object) -> Digest:
 
 
 def _find_text(arguments: object, names: tuple[str, ...]) -> str:
-    """The first line of the first of these arguments that is text."""
+    """Return the first line of the first text argument with one of these names."""
     fields: Mapping[str, object] = arguments if isinstance(arguments, dict) else {}
     found = next((fields[name] for name in names if isinstance(fields.get(name), str)), "")
     return str(found).partition("\n")[0]
@@ -206,26 +206,26 @@ _LONGEST_REASON = 200
 _SIGNALLED = 128
 _ENDED_BY_SOMEBODY = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL)
 _EVENT = re.compile(r"[{\[]\s*(?:[\"{\]}]|$)")
-"""How a line of JSON begins, a cut one too."""
+"""Start of a JSON line, even a truncated one."""
 _BROKEN = re.compile(
     r"^Traceback \(most recent call last\)|panicked at |^(?:Uncaught|Unhandled)|^[ \t]+at node:"
     r"|Segmentation fault|core dumped|^fatal error: ",
     re.MULTILINE,
 )
-"""What the runtimes of Python, Rust, Node and Go print where a program breaks down."""
+"""Crash messages of the runtimes of Python, Rust, Node and Go."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a session's end is judged by."""
+    """The inputs for judging a session's end."""
 
     name: str
     context: ImplementerContext
     limits: Limits
-    """Those it ran under."""
+    """Limits under which it ran."""
     signs: tuple[Sign, ...]
     is_our_client: bool = False
-    """Whether a program of ours speaks for the agent: its exit code says nothing more."""
+    """Whether our client runs the agent: its exit code adds no information."""
 
     @property
     def is_short_of_time(self) -> bool:
@@ -235,7 +235,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Why a session is no success; nothing where it is one."""
+    """The reason why a session failed; empty where it succeeded."""
 
     finding: Finding | None = None
     failure: Failure | None = None
@@ -243,7 +243,7 @@ class End:
 
 
 def evaluate_ending(ran: Ran, transcript: Transcript, limit: str, setting: Setting) -> End:
-    """How a session ended; `limit` names the bound it was ended at, empty for none."""
+    """Evaluate how a session ended; `limit` is the limit that was reached, empty for none."""
     name, context = setting.name, setting.context
     if "max_budget" in transcript.error:  # the program's own word for a bound that we set
         limit = "dollars"
@@ -272,7 +272,7 @@ def with_ending(result: WorkResult, ending: End) -> WorkResult:
 
 
 def _evaluate_failure(ran: Ran, transcript: Transcript, setting: Setting) -> End:
-    """What its own words mean, where it has some; else how the process ended."""
+    """Evaluate a failure by the program's own message, else by how the process ended."""
     name, talk = setting.name, without_events(ran.tail)
     words = transcript.error or talk
     cause = preset.classify_failure(words or ran.tail, setting.signs)
@@ -301,11 +301,11 @@ def without_events(text: str) -> str:
 
 
 def find_crash(ran: Ran) -> str:
-    """How the program itself broke down, a signal or its last words; empty where it gave up."""
+    """Return the signal or last line of a crashed program; empty if it exited by itself."""
     if ran.ended is not Ended.EXITED or ran.passed:
         return ""
-    # A signal's number is negative where we waited ourselves (CPython, subprocess), and added to
-    # 128 where a shell did (POSIX, 2.8.2).
+    # A signal's number is negative if the runner waited itself (CPython, subprocess), and added to
+    # 128 if a shell did (POSIX, 2.8.2).
     number = -ran.exit if ran.exit < 0 else ran.exit - _SIGNALLED
     if number in set(signal.Signals) and number not in _ENDED_BY_SOMEBODY:
         return signal.Signals(number).name
@@ -325,6 +325,6 @@ def _amount(left: Allowance, limit: str) -> str:
 
 
 def _line(words: str) -> str:
-    """The last line that says something."""
+    """Return the last non-blank line as the reason, or a default."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     return lines[-1][:_LONGEST_REASON] if lines else "it gave no reason"

@@ -1,4 +1,4 @@
-"""Go, by its specification and the tools that come with it."""
+"""Go, by its specification and its own tools."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LANGUAGE = Language(
     ),
     test_file=re.compile(r"(?:\A|/)[^/]*_test\.go\Z"),
     find_tests=later("runner.languages.test_functions", "find_go_tests"),
-    # `TestMain`, and what initialises a package
+    # `TestMain`, and package initialisation
     loaded_first=re.compile(
         rb"^func\s+(?:TestMain|init)\s*\(|^var\s+\w[^\n]*=[^\n]*\(", re.MULTILINE
     ),
@@ -41,7 +41,7 @@ LANGUAGE = Language(
         needed="have the test contracts run `go test`",
         function=re.compile(rb"\bfunc\b"),
     ),
-    # -o /dev/null: a single main package would leave its program in the tree.
+    # -o /dev/null: a single main package would leave its binary in the tree.
     compiler=Compiler(
         "go", "go.mod", (".go",), "go build -o /dev/null ./...", version="go version"
     ),

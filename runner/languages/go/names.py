@@ -1,4 +1,4 @@
-"""What a Go file refers to (packages it imports, and its own, of which it sees all), and offers.
+"""Find the names that a Go file refers to, and those that it defines.
 
 Keys: `go:mod/pkg/sub` a package by the end of its import path, `/pkg/sub#go` by its folder. A path
 matches by its end, for which module lies in which folder only go.mod says.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _IMPORTS = re.compile(
-    # A comment beside an import may hold brackets and quotes of its own.
+    # A comment next to an import may contain brackets and quotes.
     r"^import\s*(?:\((?P<many>(?://[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|`[^`]*`|[^)])*+)|(?P<one>[^\n]*))",
     re.DOTALL | re.MULTILINE,
 )
@@ -27,7 +27,7 @@ _MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
 def imports_of(path: str, content: bytes) -> frozenset[str]:
-    """Every key a Go file refers to; a go.mod refers to the package beside it."""
+    """Return every key that a Go file refers to; a go.mod refers to its folder's package."""
     found = {_package(path)}
     if path.rpartition("/")[2] == "go.mod":
         return frozenset(found)
@@ -41,7 +41,7 @@ def imports_of(path: str, content: bytes) -> frozenset[str]:
 
 
 def keys_of(path: str) -> tuple[str, ...]:
-    """The keys by which others may refer to a Go file's package."""
+    """Return the keys by which other files can refer to a Go file's package."""
     if path.rpartition("/")[2] == "go.mod":
         return ()
     folder = path.rpartition("/")[0]
@@ -50,14 +50,14 @@ def keys_of(path: str) -> tuple[str, ...]:
 
 
 def names_of(path: str, content: bytes) -> frozenset[str]:
-    """The name of the module, as a go.mod says it: importing it means the package beside it."""
+    """Return the module name of a go.mod as a key for the package in its folder."""
     del path
     name = module_of(content.decode("utf-8", "replace"))
     return frozenset({f"go:{name}"}) if name else frozenset()
 
 
 def module_of(go_mod: str) -> str:
-    """The import path of a module, as its go.mod says; empty where it does not."""
+    """Return the module path in a go.mod; empty if there is none."""
     match = _MODULE.search(go_mod)
     return match[1] if match else ""
 
@@ -67,7 +67,7 @@ def _package(path: str) -> str:
 
 
 def _ends(name: str) -> Iterator[str]:
-    """An import path and its ends; of a path with a host its last word alone means nothing."""
+    """Yield the keys of an import path and of each of its ends."""
     parts = name.split("/")
     yield from (f"go:{'/'.join(parts[at:])}" for at in range(len(parts)))
 
@@ -86,13 +86,13 @@ def _files(named: str) -> Iterator[str]:
 
 
 def exports_of(path: str, content: bytes) -> list[str] | None:
-    """Exported names of a Go file: those that begin with a capital (Go specification)."""
+    """Return the exported names of a Go file, which start with a capital (Go specification)."""
     del path
     found = []
     for words in top_statements(content, by_line=True):
         kind = words[0]
         if kind == "func":
-            # Behind the receiver, where there is one; of a line that was not finished nothing.
+            # After the receiver, if any; nothing for an unfinished line.
             behind = words.index(")") + 1 if words[1:2] == ["("] and ")" in words else 1
             if "".join(words[behind : behind + 1])[:1].isupper():
                 found.append(header_of(words))

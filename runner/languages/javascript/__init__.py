@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript, as Node, their compilers and the common test tools read them."""
+"""JavaScript and TypeScript, as Node, the compilers and the common test tools read them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from runner.languages.c_like_lexer import PLAIN
 from runner.lazy_pattern import regex
 
 DYNAMIC = "*js"
-"""Imports by names that are made at run time."""
+"""Key of imports with names computed at run time."""
 _NAMES = "runner.languages.javascript.names"
 LITERALS = regex(PLAIN + r"|'(?:\\.|[^'\\\n])*'?|`(?:\\.|[^`\\])*`?", re.DOTALL)
 _TSC = "node_modules/.bin/tsc"
-# Up to the top of the repository, as node looks for packages. Not `npx`: where there is no local
-# typescript, it asks the registry first, and waits for it for more than a minute without network.
+# Up to the top of the repository, as node searches packages. Not `npx`: without a local typescript
+# it contacts the registry, and without network waits for more than a minute.
 _FIND_TSC = f"""\
 d=$PWD
 while :; do
@@ -57,7 +57,7 @@ LANGUAGE = Language(
         r"(?:\A|/)(?:[^/]*\.(?:test|spec|cy|e2e)|[^/]*[-_](?:test|spec)|test)\.[cm]?[jt]sx?\Z"
     ),
     find_tests=later("runner.languages.test_functions", "find_script_tests"),
-    # what a file sets in another one's objects before the first test: mocha runs all in one process
+    # changes of other files' objects before the first test: mocha runs all files in one process
     loaded_first=re.compile(
         rb"^(?!module\.|exports\.)[\w$]+(?:\.[\w$]+)+\s*[-+*/|&?]*=(?![=>])"
         rb"|^Object\.(?:assign|definePropert\w+)\(",

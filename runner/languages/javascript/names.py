@@ -1,4 +1,4 @@
-"""What a JavaScript or TypeScript file refers to (imports, exports from, requires), and offers.
+"""Find the names that a JavaScript or TypeScript file imports, and those that it exports.
 
 Found by pattern, not by grammar: what stands in a comment is found as well, which only widens.
 Keys: `/web/src/api` a file by its place without suffix (a folder stands for its index), and
@@ -27,14 +27,14 @@ _LITERAL = re.compile(
 )
 _DYNAMIC = re.compile(
     r"""\b(?:require|import)\s*\(\s*(?:/\*.*?\*/\s*)?"""
-    # By a name, a template, or a text that something is added to: `require('./' + name)`.
+    # A name, a template, or a concatenated text: `require('./' + name)`.
     r"""(?:[\w$]|`[^`]*\$\{|(?:'[^'\n]*'|"[^"\n]*"|`[^`]*`)\s*+[^\s,)])"""
 )
 _TEXT = re.compile(r"""['"`]((?:[\w.@+-]+/)*[\w.@+-]*\w\.[A-Za-z]\w{0,9})['"`]""")
 
 
 def imports_of(path: str, content: bytes) -> frozenset[str]:
-    """Every key a file refers to."""
+    """Return every key that a file refers to."""
     text = content.decode("utf-8", "replace")
     if path.endswith("package.json"):
         return frozenset(_entries(path, text))
@@ -47,7 +47,7 @@ def imports_of(path: str, content: bytes) -> frozenset[str]:
 
 
 def keys_of(path: str) -> tuple[str, ...]:
-    """The keys by which others may refer to a file, its place first."""
+    """Return the keys by which other files can refer to a file, its path first."""
     stem = _stem(path)
     folder = stem.removesuffix("/index") if stem != "index" else ""
     parts = stem.split("/")
@@ -57,19 +57,18 @@ def keys_of(path: str) -> tuple[str, ...]:
 
 
 def names_of(path: str, content: bytes) -> frozenset[str]:
-    """The names under which a package.json has its package imported, and files inside of it."""
+    """Return the names that a package.json defines for its package and its files."""
     del path
     table = _table(content.decode("utf-8", "replace"))
     name, inner = table.get("name"), table.get("imports")
     names = [name] if isinstance(name, str) and name else []
-    # Names of its own begin with `#`, and may stand for all that begins so (Node.js, "Subpath
-    # imports").
+    # Internal names start with `#` and may be a prefix pattern (Node.js, "Subpath imports").
     names += [one.partition("/")[0] for one in (inner if isinstance(inner, dict) else ())]
     return frozenset(f"js:{one}" for one in names)
 
 
 def _resolve_specifier(path: str, name: str) -> Iterator[str]:
-    # What stands behind is for a bundler: `./logo.svg?raw`.
+    # A query is for a bundler: `./logo.svg?raw`.
     name = name.partition("?")[0]
     if name.startswith("."):
         place = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
@@ -100,7 +99,7 @@ def _stem(path: str) -> str:
 
 
 def _entries(path: str, text: str) -> Iterator[str]:
-    """The files that a package.json names anywhere, and those that are its entry without a word."""
+    """Yield the files named in a package.json, and its default entry files."""
     folder = posixpath.dirname(path)
     for named in ("index", "src/index", *_texts(_table(text))):
         place = posixpath.normpath(posixpath.join(folder, named.partition("*")[0]))
@@ -136,7 +135,7 @@ _FUNCTION = re.compile(r"export (?:default )?(?:async )?function\b")
 
 
 def exports_of(path: str, content: bytes) -> list[str] | None:
-    """Exports of ECMAScript modules; a file that exports otherwise counts as a whole."""
+    """Return the exports of an ECMAScript module; a file with other exports counts as a whole."""
     if path.endswith((".vue", ".svelte")):
         return None
     found = []

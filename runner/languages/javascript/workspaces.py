@@ -1,4 +1,4 @@
-"""Packages of one repository that import each other by name, as npm's workspaces have them."""
+"""Resolve packages of one repository that import each other by name, as npm workspaces do."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-# The compiler looks for what a package was compiled to, which is in no commit and in no tree that
-# a task begins on. TS2307: module not found; TS7016: found, without its types.
+# The compiler looks for a package's compiled output, which is in no commit and no tree of a task.
+# TS2307: module not found; TS7016: found, without its types.
 _MISSING = re.compile(
     r"error TS(?:2307: Cannot find|7016: Could not find a declaration file for) module "
     r"'(?P<name>(?:@[\w.-]+/)?[\w.-]+)(?:/[^']*)?'.*"
 )
-# What a project refers to (`references` of tsconfig.json) is read as it was compiled, too.
+# References of a project (`references` of tsconfig.json) are also read in compiled form.
 _UNBUILT = re.compile(
     r"error TS6305: Output file '[^']*' has not been built from source file '(?P<source>[^']+)'.*"
 )
@@ -39,7 +39,7 @@ def find_unbuilt(tree: Path, message: str) -> str:
 
 
 def _project_of(tree: Path, source: str) -> str:
-    """The folder of the project that a file belongs to; empty where this tree has no such file.
+    """Return the project folder of a source file; empty if this tree has no such file.
 
     A compiler in a sandbox names files by another root than ours.
     """

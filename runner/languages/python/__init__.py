@@ -17,9 +17,9 @@ from runner.languages.base import (
 from runner.lazy_pattern import regex
 
 UNREADABLE = "?py"
-"""Refers to whatever is written in Python: nobody could read what it imports."""
+"""Refers to all Python files: its imports could not be parsed."""
 DYNAMIC = "*py"
-"""Imports by names that are made at run time."""
+"""Key of imports with names computed at run time."""
 _IMPORTS = "runner.languages.python.imports"
 
 LANGUAGE = Language(
@@ -37,7 +37,7 @@ LANGUAGE = Language(
     test_file=regex(r"(?:\A|/)(?:test_[^/]*\.pyi?|[^/]*_test\.py|conftest\.py|tests?\.py)\Z"),
     collected=regex(r"(?:\A|/)(?:test[^/]*|[^/]*_test)\.py\Z"),
     find_tests=later("runner.languages.test_functions", "find_python_tests"),
-    # what a module sets in another one, or patches for good, when it is imported
+    # changes or patches of other modules at import time
     loaded_first=regex(
         rb"(?m)^\w+(?:\.\w+)+(?:\[[^\n]*\])?\s*[-+*/|&%]?=(?!=)"
         rb"|^(?:setattr|delattr)\(|^del \w+[.\[]"

@@ -1,4 +1,4 @@
-"""What a Python file offers to others: its public names and signatures, as text to be compared."""
+"""List a Python file's public names and signatures as comparable text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def exports_of(path: str, content: bytes) -> list[str] | None:
-    """What each statement at its top offers; None for what this Python cannot read."""
+    """Return the exports of each top-level statement; None for a file that Python cannot parse."""
     tree = python_tree(content)
     if tree is None:
         return None
@@ -24,7 +24,7 @@ def exports_of(path: str, content: bytes) -> list[str] | None:
 
 
 def _names_in_all(tree: ast.Module) -> frozenset[str] | None:
-    """The names in `__all__`; None where there is none, or it is made at run time."""
+    """Return the names in `__all__`; None if it is missing or computed."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             try:
@@ -37,7 +37,7 @@ def _names_in_all(tree: ast.Module) -> frozenset[str] | None:
 def _find_declarations(
     node: ast.stmt, listed: frozenset[str] | None, *, imports: bool
 ) -> Iterator[str]:
-    """What one statement offers; those under conditions count with their condition."""
+    """Yield the exports of one statement; those under a condition include the condition."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             if _is_public(name, listed):
@@ -77,7 +77,7 @@ def _targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
 
 
 def _definition(node: ast.stmt, inside: str) -> Iterator[str]:
-    """A function's signature, or a class's with those of its members; private ones left out."""
+    """Yield the signature of a function or of a class and its public members."""
     if isinstance(node, ast.ClassDef):
         name = f"{inside}{node.name}"
         decorators = " ".join(f"@{ast.unparse(one)}" for one in node.decorator_list)

@@ -1,4 +1,4 @@
-"""What a Python file refers to, read from its syntax tree, and by which names it is known.
+"""Find the names that a Python file refers to, and the module names that it is known by.
 
 A reference is a key: `booking.models` a module by its dotted name, `/src/booking/models` a file by
 its place (without suffix), `lit:data/rows.csv` and `dir:data` files that text in the code names,
@@ -32,7 +32,7 @@ _LONGEST = 200
 
 
 def imports_of(path: str, content: bytes) -> frozenset[str]:
-    """Every key a Python file refers to; what surrounds it (packages, conftest.py) among them."""
+    """Return every key that a Python file refers to, including its packages and conftest.py."""
     tree = python_tree(content)
     around = frozenset(_around(path))
     if tree is None:
@@ -42,7 +42,7 @@ def imports_of(path: str, content: bytes) -> frozenset[str]:
 
 
 def _hands_on_loaders(tree: ast.Module) -> bool:
-    """Whether what imports by a name gets a name of its own, or is handed to somebody."""
+    """Return whether an import function is aliased or passed as a value."""
     called = {id(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.alias):
@@ -56,7 +56,7 @@ def _hands_on_loaders(tree: ast.Module) -> bool:
 
 
 def keys_of(path: str) -> tuple[str, ...]:
-    """The keys by which others may refer to a Python file, its place first."""
+    """Return the keys by which other files can refer to a Python file, its path first."""
     stem = path.rpartition(".")[0].removesuffix("/__init__")
     parts = [] if stem == "__init__" else stem.split("/")
     dotted = (".".join(parts[at:]) for at in range(len(parts)))
@@ -64,23 +64,23 @@ def keys_of(path: str) -> tuple[str, ...]:
 
 
 def keys_when_started(path: str) -> tuple[str, ...]:
-    """The keys of a Python file as a program that is started by its module's name."""
+    """Return the keys of a Python file for `python -m`."""
     return tuple(f"run:{key.removesuffix('.__main__')}" for key in keys_of(path)[1:])
 
 
 def root_of(path: str, key: str) -> str:
-    """The folder in which a Python file is found by a dotted name: `src` for `booking.models`."""
+    """Return the root folder for a file's dotted name: `src` for `booking.models`."""
     stem = path.rpartition(".")[0].removesuffix("/__init__")
     return stem.removesuffix(key.replace(".", "/")).rstrip("/")
 
 
 def keys_of_imports(source: str) -> frozenset[str]:
-    """The keys that a line of code imports, such as what stands behind `python -c`."""
+    """Return the keys that a code line imports, such as the argument of `python -c`."""
     return frozenset(key for key in imports_of("", source.encode()) if key[0] not in "?*")
 
 
 def module_keys(name: str) -> Iterator[str]:
-    """A dotted name and the packages it lies in: all of them are executed by an import."""
+    """Yield a dotted name and its parent packages, which an import executes, too."""
     parts = name.split(".")
     for end in range(1, len(parts) + 1):
         yield ".".join(parts[:end])
@@ -90,9 +90,9 @@ def _around(path: str) -> Iterator[str]:
     folder = path.rpartition("/")[0]
     is_test = bool(_TEST.search(path))
     parts = folder.split("/") if folder else []
-    # A module's import runs the `__init__` of every package above it first (Python reference,
-    # 5.2.1), and pytest the conftest.py of every folder above a test (pytest, "conftest.py: sharing
-    # fixtures across multiple files").
+    # Importing a module first runs the `__init__` of all packages above it (Python reference,
+    # 5.2.1), and pytest runs the conftest.py of all folders above a test (pytest, "conftest.py:
+    # sharing fixtures across multiple files").
     for end in range(len(parts), -1, -1):
         place = "/".join(parts[:end])
         if place:
@@ -117,7 +117,7 @@ def _keys_in(node: ast.AST, path: str) -> Iterator[str]:
             yield from _literal(text)
         case ast.List(elements) | ast.Tuple(elements):
             yield from _keys_of_started(elements)
-        # pytest imports what this name lists (pytest, "Global variables": pytest_plugins).
+        # pytest imports the modules in this list (pytest, "Global variables": pytest_plugins).
         case (
             ast.Assign([ast.Name("pytest_plugins")], value)
             | ast.AnnAssign(ast.Name("pytest_plugins"), value=ast.expr() as value)
@@ -129,16 +129,15 @@ def _keys_in(node: ast.AST, path: str) -> Iterator[str]:
 
 
 def _from(path: str, module: str, names: Iterable[str], level: int) -> Iterator[str]:
-    """Keys of `from module import names`; each name may be a module of its own."""
+    """Yield the keys of `from module import names`; each name may be a submodule."""
     if not level:
         yield from module_keys(module)
-        # What is no attribute of a package is looked for as a module in it (Python reference,
+        # A name that is no attribute of a package is searched as a module in it (Python reference,
         # 7.11).
         yield from (f"{module}.{name}" for name in names if name != "*")
         return
     parts = path.split("/")[:-1]
-    # One dot is the package that the file lies in, each further one that above it (Python
-    # reference, 5.7).
+    # One dot is the package of the file, each further one its parent (Python reference, 5.7).
     base = parts[: len(parts) - (level - 1)]
     inner = module.split(".") if module else []
     for end in range(len(inner) + 1):
@@ -162,7 +161,7 @@ def _keys_of_loader(path: str, arguments: list[ast.expr]) -> Iterator[str]:
         yield DYNAMIC
         return
     name = first.value.lstrip(".")
-    # import_module reads dots in front as those of an import, from its second argument on.
+    # import_module resolves leading dots against its second argument.
     level = len(first.value) - len(name)
     match arguments[1:]:
         case [ast.Constant(str(package)), *_] if level:
@@ -173,7 +172,7 @@ def _keys_of_loader(path: str, arguments: list[ast.expr]) -> Iterator[str]:
 
 
 def _keys_of_started(elements: list[ast.expr]) -> Iterator[str]:
-    """Keys of modules that a command line starts: `[sys.executable, "-m", "booking.cli"]`."""
+    """Yield the keys of modules that are run: `[sys.executable, "-m", "booking.cli"]`."""
     texts = [str(one.value) if isinstance(one, ast.Constant) else "" for one in elements]
     for option, name in itertools.pairwise(texts):
         if option == "-m":
@@ -198,7 +197,7 @@ def _name(function: ast.expr) -> str:
 
 
 def _literal(text: str) -> Iterator[str]:
-    """Keys of a text that names a file; of a dotted one also as a module, for mock and entries."""
+    """Yield the keys of a text that names a file or, for mocks, a dotted module."""
     if not 0 < len(text) <= _LONGEST:
         return
     if _FILE.fullmatch(text.lstrip("./")):

@@ -1,4 +1,4 @@
-"""Rust, by its reference and Cargo's book."""
+"""Rust, by its reference and the Cargo book."""
 
 from __future__ import annotations
 

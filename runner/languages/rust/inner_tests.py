@@ -1,4 +1,4 @@
-"""Modules of tests in Rust files of the product."""
+"""Find test modules inside Rust product files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?mod\s+(?
 
 
 def find_inner_tests(source: str) -> list[tuple[int, int]]:
-    """Where modules of tests in a file of the product begin and end, in their order."""
+    """Return start and end of the test modules in a source file, in order."""
     mask = mask_literals(source, LITERALS)
     found = (match for match in _MODULE.finditer(mask))
     return [(one.start(), find_closing(mask, one.end() - 1) + 1) for one in found]

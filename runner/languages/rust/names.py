@@ -1,4 +1,4 @@
-"""What a Rust file refers to (modules, what it uses of its crate, other crates), and offers.
+"""Find the names that a Rust file refers to, and those that it defines.
 
 Keys: `/src/db` a file by its place without suffix (`mod.rs` stands for its folder), `rs:name` a
 crate by the name that its Cargo.toml says.
@@ -27,7 +27,7 @@ _ENTRIES = ("src/lib", "src/main")
 
 
 def imports_of(path: str, content: bytes) -> frozenset[str]:
-    """Every key a Rust file refers to; a Cargo.toml refers to the roots of its crate."""
+    """Return every key that a Rust file refers to; a Cargo.toml refers to its crate roots."""
     text = content.decode("utf-8", "replace")
     folder = path.rpartition("/")[0]
     if path.rpartition("/")[2] == "Cargo.toml":
@@ -47,7 +47,7 @@ def imports_of(path: str, content: bytes) -> frozenset[str]:
 
 
 def keys_of(path: str) -> tuple[str, ...]:
-    """The keys by which others may refer to a Rust file."""
+    """Return the keys by which other files can refer to a Rust file."""
     if path.rpartition("/")[2] == "Cargo.toml":
         return ()
     stem = path.removesuffix(".rs")
@@ -55,16 +55,15 @@ def keys_of(path: str) -> tuple[str, ...]:
 
 
 def names_of(path: str, content: bytes) -> frozenset[str]:
-    """The names that a Cargo.toml gives to its crate and targets."""
+    """Return the names that a Cargo.toml defines for its crate and targets."""
     del path
     found = _CRATE_NAME.findall(content.decode("utf-8", "replace"))
-    # In code a crate is called with `_` where its package is with `-` (Cargo reference, library
-    # targets).
+    # Code names a crate with `_` if its package has `-` (Cargo reference, library targets).
     return frozenset(f"rs:{name.replace('-', '_')}" for name in found)
 
 
 def _module_folder(path: str) -> str:
-    """Where the modules lie that a file declares: beside a crate's root or `mod.rs`, else below."""
+    """Return the folder of the modules that a file declares (Rust's module file rules)."""
     folder, _, name = path.rpartition("/")
     at_root = name in ("mod.rs", "lib.rs", "main.rs") or folder.rpartition("/")[2] in (
         *("tests", "benches", "examples", "bin"),
@@ -73,7 +72,7 @@ def _module_folder(path: str) -> str:
 
 
 def _keys_of_use(path: str, used: str) -> Iterator[str]:
-    """Keys of a `use` tree: every module on the way may be a file (Reference, use declarations)."""
+    """Yield the keys of a `use` tree, every module included (Reference, use declarations)."""
     for words in _paths(re.sub(r"\s+", " ", used)):
         first, rest = words[0], words[1:]
         if first == "crate":
@@ -96,7 +95,7 @@ def _below(base: str, names_: list[str]) -> Iterator[str]:
 
 
 def _paths(used: str) -> Iterator[list[str]]:
-    """The paths of a use tree: `a::{b, c::d}` as a::b and a::c::d."""
+    """Yield the paths of a use tree: `a::{b, c::d}` becomes a::b and a::c::d."""
     stack: list[list[str]] = [[]]
     path: list[str] = []
     for token in re.findall(r"\w+|[{},]", re.sub(r"\s+as\s+\w+", "", used)):
@@ -117,7 +116,7 @@ def _paths(used: str) -> Iterator[list[str]]:
 
 
 def _crate_folder(path: str) -> str:
-    """The folder that a crate's modules begin in: the innermost `src` above a file."""
+    """Return the root folder of a crate's modules: the innermost `src` of a path."""
     parts = path.split("/")[:-1]
     at = max((at for at, part in enumerate(parts) if part == "src"), default=len(parts) - 1)
     return "/".join(parts[: at + 1])
@@ -131,7 +130,7 @@ def _place(folder: str, name: str) -> str:
 
 
 def exports_of(path: str, content: bytes) -> list[str] | None:
-    """Public items of a Rust file, with those of its implementations."""
+    """Return the public items of a Rust file, including those of its implementations."""
     del path
     found = []
     for words in top_statements(content, by_line=False):
@@ -144,7 +143,7 @@ def exports_of(path: str, content: bytes) -> list[str] | None:
 
 
 def _signatures(words: Sequence[str]) -> Iterator[str]:
-    """The words of an implementation without the bodies of its functions."""
+    """Yield the tokens of an implementation without function bodies."""
     depth, skipping, in_function = 0, 0, False
     for word in words:
         in_function = in_function or word == "fn"

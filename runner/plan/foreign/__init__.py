@@ -1,4 +1,4 @@
-"""Files of other tools that hold tasks: which form one has, and what it says. Pure."""
+"""Task files of other tools: detect their format and parse them, without I/O."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _BEADS = re.compile(r'\A\s*\{(?=[^\n]*"id"\s*:)(?=[^\n]*"title"\s*:)')
 _BACKLOG = re.compile(r"\A---[ \t]*\r?\n(?=(?:.*\n)*?id:)(?=(?:.*\n)*?status:)")
 _TASK_MASTER = re.compile(r'\A\s*\{.*"tasks"\s*:\s*\[', re.DOTALL)
 _LOOKED_AT = 200_000
-"""Characters in which a form is recognised."""
+"""Characters searched to detect the format."""
 
 
 def find_form(text: str) -> Form | None:
-    """The form a file has by its shape, or None."""
+    """Detect the format of a file by its content; return None if it is unknown."""
     head = text[:_LOOKED_AT]
     if head.lstrip()[:1] == "{":
         if _BEADS.match(head) and not _TASK_MASTER.match(head.partition("\n")[0]):
@@ -43,7 +43,7 @@ def find_form(text: str) -> Form | None:
 
 
 def read_foreign(text: str, form: Form) -> ForeignPlan:
-    """The tasks of a file. Raises RunnerError where it has not that form."""
+    """Parse the tasks of a foreign file. Raises RunnerError if it is invalid."""
     match form:
         case Form.TASK_MASTER:
             return read_task_master(text)

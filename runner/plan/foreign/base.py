@@ -1,4 +1,4 @@
-"""What a file of another tool says of its tasks, and where its own marks stand."""
+"""The parsed tasks of another tool's file, and the position of their marks."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ class Form(StrEnum):
 
 
 class ForeignState(StrEnum):
-    """What the file says of a task."""
+    """The file's data about a task."""
 
     OPEN = "open"
     DONE = "done"
     DROPPED = "dropped"
-    """Cancelled or deleted there: it is reported, and not imported."""
+    """Cancelled or deleted there: reported, not imported."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoneMark:
-    """Where a file marks a task as done; characters of its text, from 0."""
+    """The place of a task's done mark in a file; in characters of its text, from 0."""
 
     start: int
     end: int
     done: str
-    """What stands there when it is done."""
+    """Mark of a finished task."""
     open: str
-    """What stands there when it is not."""
+    """Mark of an open task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +48,16 @@ class ForeignTask:
     """A task as another tool's file has it."""
 
     key: str
-    """How the file names it (`T012`, `2.1`, `bd-a1b2`); a plain item has its line."""
+    """Name in the file (`T012`, `2.1`, `bd-a1b2`); a plain item has its line."""
     title: str
     line: int
-    """Where it stands, from 1."""
+    """Line number, from 1."""
     state: ForeignState
     mark: DoneMark | None
     needs: tuple[str, ...] = ()
-    """Keys of what it depends on."""
+    """Keys of its dependencies."""
     is_group: bool = False
-    """Whether its own work is that of others, which it then needs."""
+    """Whether its work consists of other tasks, on which it then depends."""
     paths: tuple[str, ...] = ()
     acceptance: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class ForeignPlan:
     form: Form
     tasks: tuple[ForeignTask, ...]
     left: tuple[tuple[int, str], ...] = field(default=())
-    """What has no place in a plan, a line (from 1) and a text each."""
+    """Parts without a place in a plan: line (from 1) and text of each."""
 
 
 _SUFFIX = r"\.[A-Za-z][A-Za-z0-9]{0,7}"
@@ -88,7 +88,7 @@ _DATA = re.compile(
 
 
 def paths_in(text: str) -> tuple[str, ...]:
-    """Files that a text names: in backquotes, or bare with a folder and a suffix."""
+    """Return the files named in a text, in backquotes or with folder and suffix."""
     quoted = (one for one in _QUOTED.findall(text) if _is_path(one))
     bare = (one for one in _BARE.findall(text) if _is_path(one))
     return tuple(dict.fromkeys((*quoted, *bare)))
@@ -101,7 +101,7 @@ def _is_path(text: str) -> bool:
 
 
 def title_of(text: str) -> str:
-    """A title on one line, without the marks of Markdown that would make it something else."""
+    """Return a title on one line without comments and strong emphasis."""
     words = re.sub(r"<!--.*?-->", " ", text)
     words = re.sub(r"(\*\*|__)(.+?)\1", r"\2", words)
     return " ".join(words.split()).rstrip("#").strip(" \t:")

@@ -1,4 +1,4 @@
-"""Check lists in Markdown: spec-kit, Kiro, OpenSpec, and plain ones.
+"""Parse checklists in Markdown: spec-kit, Kiro, OpenSpec, and plain ones.
 
 Their order is what they say of dependencies: an item follows the one before it, a group the whole
 group before it. spec-kit's `[P]` frees items of one phase from each other.
@@ -57,7 +57,7 @@ _INLINE = re.compile(
 _DEPENDENCIES = re.compile(r"dependenc|execution order|parallel", re.IGNORECASE)
 _RANGE = re.compile(r"(T)(\d{1,9})\s*(?:-|–|to|through)\s*T(\d{1,9})(?!\d)")  # noqa: RUF001  # the same
 _MOST = 5_000
-"""Tasks that one range may name: more is a slip of the pen."""
+"""Maximum tasks of one range: more is a typo."""
 
 
 @dataclass(slots=True)
@@ -70,14 +70,14 @@ class _Line:
     mark: DoneMark
     state: ForeignState
     group: int
-    """The number of the heading that it stands below."""
+    """Number of the heading above it."""
     is_optional: bool
     details: list[str] = field(default_factory=list)
     children: list[_Line] = field(default_factory=list)
 
 
 def read_checklist(text: str, form: Form) -> ForeignPlan:
-    """The tasks of a list with boxes. Takes time linear in the text."""
+    """Parse a checklist into tasks, in linear time."""
     lines, left, sayings = _scan(text)
     keyed = _Keys(form)
     tasks = list(_in_order(lines, keyed))
@@ -91,7 +91,7 @@ def read_checklist(text: str, form: Form) -> ForeignPlan:
 
 
 def _scan(text: str) -> tuple[list[_Line], list[tuple[int, str]], list[tuple[int, str]]]:
-    """The outermost items with all below them; what is left; lines that tell of dependencies."""
+    """Return top-level items with their children, remaining lines, and dependency lines."""
     top: list[_Line] = []
     stack: list[_Line] = []
     left: list[tuple[int, str]] = []
@@ -124,7 +124,7 @@ def _scan(text: str) -> tuple[list[_Line], list[tuple[int, str]], list[tuple[int
 
 
 def _ends_within_comment(line: str, *, began_within: bool) -> bool:
-    """Whether a comment goes on behind this line: one begins where a line does (CommonMark 4.6)."""
+    """Return whether a comment continues after this line (CommonMark 4.6)."""
     if began_within or line.lstrip().startswith("<!--"):
         return "-->" not in line
     return False
@@ -140,7 +140,7 @@ def _line_of(found: re.Match[str], number: int, begin: int, group: int) -> _Line
 
 
 def _width(text: str) -> int:
-    # A tab reaches to the next stop of four (CommonMark 0.31, 2.2).
+    # A tab extends to the next multiple of four (CommonMark 0.31, 2.2).
     expanded = text.expandtabs(4)
     return len(expanded) - len(expanded.lstrip())
 
@@ -168,7 +168,7 @@ class _Keys:
         self._taken: set[str] = set()
 
     def take(self, item: _Line) -> tuple[str, str, frozenset[str]]:
-        """Its key, its text without it, and its labels (`P`, `US1`)."""
+        """Return the key, the remaining text and the labels (`P`, `US1`) of an item."""
         key, text = "", item.text
         if self._pattern and (found := self._pattern.match(text)):
             key, text = found["key"], text[found.end() :]
@@ -182,12 +182,12 @@ class _Keys:
         return key, text, frozenset(labels)
 
     def is_named(self, item: _Line) -> bool:
-        """Whether an item below another is a task of its own: it has a number."""
+        """Return whether a nested item has a number and so is a separate task."""
         return bool(self._pattern and self._pattern.match(item.text))
 
 
 def _in_order(lines: Sequence[_Line], keys: _Keys) -> Iterator[ForeignTask]:
-    """Every task, each with what it follows."""
+    """Yield every task with its dependencies."""
     order = _Order()
     for item in lines:
         order.enter(item.group)
@@ -238,7 +238,7 @@ def _criteria_of(item: _Line) -> Iterator[str]:
 
 
 def _below(item: _Line) -> Iterator[str]:
-    """Every item below one, the outermost first."""
+    """Yield the texts of all nested items, outermost first."""
     front = list(reversed(item.children))
     while front:
         child = front.pop()
@@ -248,7 +248,7 @@ def _below(item: _Line) -> Iterator[str]:
 
 
 class _Order:
-    """What an item follows: the one before it, or where it is free the last that was not."""
+    """The predecessor of an item: the one before it, or the last ordered one if it is free."""
 
     def __init__(self) -> None:
         self._before: tuple[str, ...] = ()
@@ -256,13 +256,13 @@ class _Order:
         self._group = -1
 
     def enter(self, group: int) -> None:
-        """Go on in this group; a new one follows all of the last."""
+        """Switch to a group; a new group follows all items of the last one."""
         if group != self._group:
             self._close()
             self._group = group
 
     def follow(self, key: str, *, frees: bool) -> tuple[str, ...]:
-        """What `key` needs."""
+        """Return the dependencies of `key`."""
         if frees:
             self._free.append(key)
             return self._before
@@ -288,14 +288,14 @@ def _take_saying(sentence: str, tasks: list[ForeignTask]) -> bool:
     for key in _names(found["after"]):
         if key in place:
             task = tasks[place[key]]
-            # Only what stands above: two sayings that contradict each other would make a circle.
+            # Only earlier tasks: contradictory statements would form a cycle.
             more = (one for one in before if one != key and place[one] < place[key])
             tasks[place[key]] = replace(task, needs=tuple(dict.fromkeys((*task.needs, *more))))
     return True
 
 
 def _names(text: str) -> Iterator[str]:
-    """The tasks that `T001, T003-T005` names."""
+    """Yield the task names in `T001, T003-T005`."""
     for part in re.split(r",|\band\b|&", text):
         if found := _RANGE.search(part):
             first, last = int(found[2]), int(found[3])

@@ -1,4 +1,4 @@
-"""A task of another tool as a section of TASK-GRAPH.md: nothing in it but what such a task may set.
+"""Render another tool's task as a TASK-GRAPH.md section with safe fields only.
 
 Whatever was written there (headings, fences with commands, fields, `!` lines) arrives as plain
 words; `is_as_meant` reads the section again and tells whether that is so.
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 _OPENING = re.compile(r"([#>|!+*=~`<\[\\_-]|\d+(?=[.)]))")
 _LONGEST = 4_000
-"""Characters of prose or of one criterion that are taken over."""
+"""Maximum characters of imported prose or of one criterion."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewSection:
-    """What is written of one task."""
+    """The text of one task's new section."""
 
     id: str
     title: str
@@ -46,7 +46,7 @@ class NewSection:
     is_milestone: bool = False
     inputs: tuple[str, ...] = ()
     tests: tuple[tuple[str, str], ...] = ()
-    """Test contracts beside `test`, each a level and a command."""
+    """Test contracts in addition to `test`, each a level and a command."""
     type: str = ""
 
     @property
@@ -88,15 +88,15 @@ class NewSection:
 
 
 def plain_title(title: str) -> str:
-    """A title as the plan's own reader says it: two that are the same are the same task."""
+    """Return a title as the plan reader normalises it, for comparison."""
     text = " ".join(plain(redact(title)).split())
     return text if len(text) <= LONGEST_TITLE else f"{text[:LONGEST_TITLE]}…"
 
 
 def inert(line: str) -> str:
-    """A line that begins nothing in Markdown and in a plan."""
+    """Escape a line so that it has no meaning in Markdown or in a plan."""
     words = "".join(" " if ord(one) < ord(" ") else one for one in line).strip()[:_LONGEST]
-    # A comment goes on to its `-->`, over every field between (CommonMark 0.31, 4.6).
+    # A comment extends to its `-->`, across all fields in between (CommonMark 0.31, 4.6).
     words = words.replace("<!--", "&lt;!--")
     if opening := _OPENING.match(words):
         at = opening.end() if opening[0][0].isdigit() else 0
@@ -113,7 +113,7 @@ def _render_item(line: str) -> str:
 
 
 def is_as_meant(section: NewSection) -> bool:
-    """Whether the text, read alone, is one task with these fields and no others."""
+    """Return whether a section parses as one task with exactly these fields."""
     plan = read_plan(section.text.encode("utf-8", "replace"), "TASK-GRAPH.md")
     if len(plan.tasks) != 1 or any(problem.is_error for problem in plan.problems):
         return False

@@ -1,4 +1,4 @@
-"""Task Master's tasks.json, beads' issues.jsonl, and the Markdown files of Backlog.md.
+"""Parse Task Master's tasks.json, beads' issues.jsonl, and Backlog.md files.
 
 Sources: each tool's own documentation of its files.
 """
@@ -37,7 +37,7 @@ else:
 _DONE = frozenset({"done", "completed", "complete", "closed", "finished"})
 _DROPPED = frozenset({"cancelled", "canceled", "tombstone", "deleted", "duplicate", "archived"})
 _DEEPEST = 40
-"""JSON within JSON that is followed; tasks stand at the fourth level."""
+"""Maximum nesting of JSON; tasks are at the fourth level."""
 
 
 # --- JSON, and where it stands --------------------------------------------------------
@@ -52,12 +52,12 @@ class _Value:
     end: int
 
     def get(self, name: str) -> Any:
-        """The plain value of a member; None where there is none."""
+        """Return the plain value of a member, or None."""
         return plain(self.of[name]) if isinstance(self.of, dict) and name in self.of else None
 
 
 def plain(value: _Value) -> Any:
-    """The value without its places."""
+    """Convert a value to plain JSON values without positions."""
     if isinstance(value.of, dict):
         return {name: plain(one) for name, one in value.of.items()}
     return [plain(one) for one in value.of] if isinstance(value.of, list) else value.of
@@ -68,7 +68,7 @@ _WORD = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
 
 
 def _read(text: str, at: int, depth: int = 0) -> _Value:
-    """The value that begins at `at`. Raises JSONDecodeError."""
+    """Parse the JSON value at `at` with positions. Raises JSONDecodeError."""
     at = _skip(text, at)
     char = text[at : at + 1]
     if depth > _DEEPEST:
@@ -94,7 +94,7 @@ def _read_many(text: str, start: int, depth: int) -> _Value:
     while text[at : at + 1] != close:
         name = ""
         if is_object:
-            # Whatever stands where a name should may not nest any further.
+            # Whatever is in a name's place must not nest further.
             key = _read(text, at, _DEEPEST)
             name, at = str(key.of), _skip(text, key.end)
             if text[at : at + 1] != ":":
@@ -102,8 +102,7 @@ def _read_many(text: str, start: int, depth: int) -> _Value:
             at += 1
         value = _read(text, at, depth + 1)
         items.append(value)
-        # Of a name that stands there twice the last counts, as most readers have it (RFC 8259,
-        # 4).
+        # For a duplicate name the last value counts, as in most parsers (RFC 8259, 4).
         members[name] = value
         at = _skip(text, value.end)
         if text[at : at + 1] == ",":
@@ -131,7 +130,7 @@ class _Lines:
 
 
 def _name(value: object) -> str:
-    """An id as text: `5`, `5.2`, `bd-a1b2`."""
+    """Return an ID as text: `5`, `5.2`, `bd-a1b2`."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value) if isinstance(value, str | float) and value != "" else ""
@@ -160,7 +159,7 @@ def _texts(*parts: tuple[str, object]) -> str:
 
 
 def read_task_master(text: str) -> ForeignPlan:
-    """The tasks of every tag. Raises RunnerError where it is no JSON of this form."""
+    """Parse the tasks of every tag. Raises RunnerError if the file is invalid."""
     try:
         whole = _read(text, 0)
     except JSONDecodeError as error:
@@ -285,7 +284,7 @@ def _lines_of(value: object) -> Iterator[str]:
 def with_children(
     tasks: Sequence[ForeignTask], parents: Mapping[str, Sequence[str]]
 ) -> Iterator[ForeignTask]:
-    """Each parent needs its children; one without a file of its own rests on them alone."""
+    """Yield the tasks with each parent depending on its children."""
     for task in tasks:
         below = [one for one in parents.get(task.key, ()) if one not in task.needs]
         if not below:
@@ -311,17 +310,17 @@ _DESCRIPTION = re.compile(
 )
 _MARKER = re.compile(r"<!--.*?-->", re.DOTALL)
 _BARE_NAME = re.compile(r"^([ \t]*(?:-|\w+:)[ \t]+)(@[^\r\n]*?)(?=[ \t]*\r?$)", re.MULTILINE)
-"""People as old versions of the tool wrote them, `assignee: @ada`: no YAML."""
+"""People as written by old versions of the tool, `assignee: @ada`: not valid YAML."""
 
 
 def read_backlog(text: str, *, done: str = "Done", still_open: str = "To Do") -> ForeignPlan:
-    """One task a file. Raises RunnerError where its head cannot be read."""
+    """Parse the one task of a Backlog.md file. Raises RunnerError if it is invalid."""
     task = _of_backlog(text, done, still_open)[0]
     return ForeignPlan(Form.BACKLOG, (task,))
 
 
 def parent_of(text: str) -> str:
-    """The parent that a file of Backlog.md names, or nothing."""
+    """Return the parent in a Backlog.md file, or ""."""
     return _of_backlog(text, "", "")[1]
 
 

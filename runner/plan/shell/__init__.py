@@ -1,1 +1,1 @@
-"""What a shell line says about itself: who tests in it, whose exit counts, what it selects."""
+"""Read a shell line: its test programs, whether its failure counts, and its test selection."""

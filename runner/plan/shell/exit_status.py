@@ -1,4 +1,4 @@
-"""Whether a line that is to prove something can fail, and why it does not.
+"""Check whether a proving line can fail, and explain why it cannot.
 
 It skips checks, or its exit is lost. A real shell decides that (`loses_exit`): it runs the line
 with programs that all fail, and nothing of the repository. If the line still ends with 0, the exit
@@ -38,10 +38,10 @@ cat cd chmod chown clear cp date dirname hash head kill less ln ls mkdir more mk
 rmdir rsync sed sleep sync tail tee test touch tr wc
 """
 PREPARES = frozenset(_PREPARE_WORDS.split())
-"""Programs that prepare or show: they succeed, so that only those that check can fail."""
+"""Programs that prepare or print: they succeed, so that only checks can fail."""
 _NOT_FOUND = "BASH_FUNC_command_not_found_handle%%"
 _FUNCTIONS = {"BASH_FUNC_cd%%": "() { :; }"}
-"""In an empty folder no other can be entered."""
+"""cd does nothing: the empty folder has no subfolders."""
 _RUNS_ANOTHER = r"""
 for word in "$@"; do
   shift
@@ -76,7 +76,7 @@ esac
 echo x
 {ends}
 }}"""
-"""What bash calls for each program. It prints a word, so that a loop over it has a round."""
+"""Function that bash calls for each program. Its output gives a loop over it one round."""
 _NUMBER = regex(r"(?<![\w$.-])[1-9]\d{0,2}(?![\w.-])")
 _MOST_CODES = 3
 _COMPARES = ("$?", "PIPESTATUS", "${?")
@@ -90,7 +90,7 @@ class Called(NamedTuple):
     """The scripts behind a line, which run in place of what the line calls."""
 
     commands: tuple[tuple[str, str], ...] = ()
-    """The beginning of a command, such as `npm run check`, and the shell script that it runs."""
+    """Start of a command, such as `npm run check`, and the shell script that it runs."""
     files: tuple[tuple[str, str], ...] = ()
     """Path and text of each script file."""
 
@@ -99,7 +99,7 @@ NOTHING = Called()
 
 
 def expects_failures(line: str) -> bool:
-    """Whether a line begins with `!`: its program must fail."""
+    """Return whether a line begins with `!`, so that its program must fail."""
     return _EXPECTS_FAILURE.match(line) is not None
 
 
@@ -144,7 +144,7 @@ def _pattern(start: str) -> str:
 
 
 def _ways(every: list[Simple], texts: list[str]) -> Iterator[tuple[str, str]]:
-    """How unknown programs end, as the end of the handler, and the code of failing ones."""
+    """Yield assumed ends of unknown programs, with the exit code of failing ones."""
     tests = tests_among(every)
     starts = "|".join({start: _pattern(start) for one in tests for start in _starts(one)}.values())
     differs = any("$" in one.text and one.depth for one in tests)
@@ -158,7 +158,7 @@ def _ways(every: list[Simple], texts: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _codes(tests: list[Simple], texts: list[str]) -> list[str]:
-    """With what failing programs end: 1, and numbers that a line may compare an exit with."""
+    """Return the exit codes of failing programs: 1, and numbers that a line may compare with."""
     compares = any(word in text for text in texts for word in _COMPARES)
     if not compares or (tests and all(map(exit_of_failed_tests, tests))):
         return ["1"]
@@ -166,7 +166,7 @@ def _codes(tests: list[Simple], texts: list[str]) -> list[str]:
 
 
 def _starts(command: Simple) -> Iterator[str]:
-    """The words by which a command is recognized when the shell comes to it."""
+    """Yield the words that identify a command, without later expansions."""
     for words in (command.values, *((one.name, *one.words) for one in programs_of(command))):
         plain = [*_until_expanded(words)]
         if plain:
@@ -182,9 +182,9 @@ def _until_expanded(words: tuple[str, ...]) -> Iterator[str]:
 
 _SKIPS = regex(r"SKIP=\S")
 _MAY_LOSE = regex(r"[|;&`()\n]|<<<|\beval\b|\bscript\b|sh\b|-f(?:ork)?\b")
-"""What a line has that could lose an exit: most have none of it, and are not judged."""
+"""Parts of a line that could lose an exit code: most lines have none and are not analysed."""
 _FOR_BASH = regex(r"#![^\n]*\b(?:bash|zsh|ksh)\b")
-"""How a script begins that such a shell runs."""
+"""First line of a script for such a shell."""
 _BUILT_IN = """
 . : [ [[ alias break continue echo eval exec exit export false getopts local popd printf pushd pwd
 return set shift source trap true type ulimit umask unset wait
@@ -193,17 +193,17 @@ _PREPARES = PREPARES | frozenset(_BUILT_IN.split())
 _IN_BACKGROUND = regex(r"\bcoproc\s+|(?<=\bsetsid)\s+(?:-f|--fork)\b")
 _AND_OUTPUT = regex(r"&>(>?)\s*([\w./-]+)")
 _EACH = regex(r"(?<=\{\}) (?:\\;|';'|\";\")")
-"""The end of `find -exec … ;`, which loses the exit that `+` keeps (POSIX.1-2017, find)."""
+"""End of `find -exec … ;`, which loses the exit code that `+` keeps (POSIX.1-2017, find)."""
 _NEXT = regex(r"(\|\||&&|\|&|[;&|)}\n]+)\s*[^;&|\n]*")
 _IDLE = ("true", ":", "exit 0", "exit", "wait")
 _LONGEST = 60
 
 
 class NoProof(NamedTuple):
-    """Why a line that is to prove something proves nothing."""
+    """The reason why a line proves nothing."""
 
     by: str
-    """The part of the line that makes it so."""
+    """Part of the line that causes it."""
     message: str
     hint: str
 
@@ -212,11 +212,11 @@ class Swallow(NamedTuple):
     """A failure that a line loses."""
 
     program: str
-    """The command whose exit is lost."""
+    """Command whose exit code is lost."""
     by: str
-    """What it is lost to, such as `|| true`."""
+    """Part that loses it, such as `|| true`."""
     right: str
-    """The line that would fail."""
+    """Corrected line, which would fail."""
 
 
 def no_proof_in(contract: TestContract) -> NoProof | None:
@@ -266,7 +266,7 @@ def bypass_of(line: str) -> str:
 
 
 def deciding_command(line: str) -> Simple | None:
-    """The last test program, else the last program that does more than prepare."""
+    """Return the last test program of a line, else its last working program."""
     every = [one for one in commands_of(line) if one.words]
     working = [one for one in every if program_of(one).name not in _PREPARES]
     return next(reversed(tests_among(every) or working), None)
@@ -276,7 +276,7 @@ def deciding_command(line: str) -> Simple | None:
 
 
 def _by(command: Simple, line: str) -> str:
-    """What follows a command up to the next one; else what stands around it."""
+    """Return the code that hides a command's failure: what follows it, or what encloses it."""
     if (found := swallows_failure(line)) and not found.startswith("--"):
         return found
     if output := _AND_OUTPUT.search(command.text):
@@ -292,7 +292,7 @@ def _by(command: Simple, line: str) -> str:
 
 
 def _place(command: Simple, line: str) -> Simple:
-    """Where a command stands: itself, or the one that gives it to a shell."""
+    """Return the place of a command: itself, or the command that passes it to a shell."""
     every = read_commands(line)
     holding = [one for one in every if command in commands_of(one.text)]
     return command if command in every else next(iter(holding), every[-1])
@@ -303,7 +303,7 @@ def _holds(outer: Simple, inner: Simple) -> bool:
 
 
 def _right(command: Simple, line: str) -> str:
-    """The smallest change of the line after which the failure counts."""
+    """Return the smallest change of a line after which the failure counts."""
     place = _place(command, line)
     candidates = (one.strip() for one in _candidates(place, line))
     right = next((one for one in candidates if _is_heard(one)), place.text.strip())
@@ -318,7 +318,7 @@ def _is_heard(line: str) -> bool:
 
 
 def _candidates(command: Simple, line: str) -> Iterator[str]:
-    """What is before stays; what follows runs only where it passed, or not at all."""
+    """Yield variants of a line in which the failure of the command is no longer hidden."""
     if _AND_OUTPUT.search(line):
         yield _AND_OUTPUT.sub(r">\1 \2 2>&1", line)
     if ending := _EACH.search(line):
@@ -338,7 +338,7 @@ def _candidates(command: Simple, line: str) -> Iterator[str]:
 
 
 def _items(line: str) -> Iterator[tuple[Simple, int]]:
-    """The lists of a line that `;`, `&` and line ends divide: first command, and the end."""
+    """Yield first command and end of each list separated by `;`, `&` or line ends."""
     try:
         every = [one for one in read_commands(line) if not one.depth]
     except ShellSyntaxError:

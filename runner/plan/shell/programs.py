@@ -1,4 +1,4 @@
-"""Which command of a shell line is a test program, whatever starts it for us.
+"""Find the test program that a shell command starts through any wrapper.
 
 Words by which a command passes over what fails, or skips it, whichever program they are given.
 
@@ -21,7 +21,7 @@ tape jasmine karma qunit uvu gotestsum ginkgo rspec phpunit pest bats ctest bust
 web-test-runner wtr testem cucumber cucumber-js behat
 """
 ALWAYS = frozenset(_WHATEVER.split())
-"""Programs that do nothing but test."""
+"""Programs that only test."""
 _BY_WORD = {
     "go": {"test"},
     "cargo": {"test", "t", "nextest", "llvm-cov", "tarpaulin"},
@@ -52,7 +52,7 @@ _BY_WORD = {
     "nx": {"test"},
     "hatch": {"test"},
 }
-"""Programs that test where one of these is among their words."""
+"""Programs that test if their arguments include one of these."""
 _TARGETS = frozenset({"make", "gmake", "just", "task", "rake", "ninja", "invoke", "inv", "mage"})
 _SCRIPTS = frozenset(
     {"npm", "pnpm", "yarn", "bun", "turbo", "lerna", "hatch", "pdm", "rye", "poe"}
@@ -63,17 +63,17 @@ _TESTS = regex(
     r"|\Atest|tests?\Z",
     re.IGNORECASE,
 )
-"""What a target or script calls itself that tests."""
+"""Names of targets or scripts that test."""
 _TEST_FILE = regex(
     r"(?:run|all|do)?[-_]?(?:unit|all|integration|e2e)?[-_]?(?:tests?|specs?)(?:[-_].*)?"
     r"|.*[-_.](?:tests?|specs?)",
     re.IGNORECASE,
 )
-"""What a file without its ending is called that tests."""
+"""Names of test files without their suffix."""
 _FAR = frozenset(
     {"docker", "podman", "docker-compose", "nerdctl", "ssh", "vagrant", "nix-shell", "nix"}
 )
-"""Programs that run another elsewhere, whose exit they pass on."""
+"""Programs that run another program elsewhere and return its exit code."""
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 _PYTHON = regex(r"python[\d.]*\Z|pypy[\d.]*\Z")
 _MODULES = "pytest unittest nose nose2 doctest trial testtools.run stestr xmlrunner behave"
@@ -118,12 +118,11 @@ _STANDS_BEFORE: dict[str, frozenset[str]] = {
     "parallel": frozenset({"-j", "-P", "--jobs", "--halt", "-a", "--arg-file", "--timeout"}),
     "tsx": frozenset(),
 }
-"""Programs that run another, with those of their options that take a word."""
+"""Programs that run another program, with their options that take an argument."""
 _MOST_BEFORE = 20
-"""Programs that run one another before one that does something."""
+"""Maximum chain of programs that run each other."""
 
-# A duration (timeout(1)), the mask of processors (taskset(1)) or a file (flock(1)) stands before
-# the program.
+# A duration (timeout(1)), a CPU mask (taskset(1)) or a file (flock(1)) precedes the program.
 _TAKES_ONE_MORE = frozenset({"timeout", "taskset", "flock"})
 _ALONE_WORDS = """
 : [ basename break cat cd cksum cmp comm continue cut date diff dirname echo egrep exit expr
@@ -132,12 +131,12 @@ realpath rev rm rmdir seq set sha1sum sha256sum sha512sum shift sleep stat tac t
 tr true umask uname uniq wait wc whoami
 """
 _ALONE = frozenset(_ALONE_WORDS.split())
-"""Words of the shell and programs that start nothing, whatever their options are."""
+"""Shell words and programs that start no other program, whatever their options."""
 
-# LD_PRELOAD puts code into each program (ld.so(8)), bash runs the file that BASH_ENV names before a
-# script (bash(1)), and an interactive sh that of ENV (POSIX.1-2017, sh).
+# LD_PRELOAD loads code into every program (ld.so(8)), bash runs the file named in BASH_ENV before a
+# script (bash(1)), and an interactive sh that in ENV (POSIX.1-2017, sh).
 _LOADS = regex(r"(?:PATH|ENV|BASH_\w*|LD_\w*|IFS)\+?=")
-"""Assignments by which a word could mean another program, or load one."""
+"""Assignments that could redirect a word to another program or load code into one."""
 _BYPASS = regex(
     r"(?:--(?:no-verify|exit-zero|suppress-tests-failed(?:-exit-code)?|passWithNoTests"
     r"|pass-with-no-tests|pass-on-failing-test-suite|fail-never|nostatusrc"
@@ -153,16 +152,16 @@ class StartedProgram(NamedTuple):
 
     name: str
     words: tuple[str, ...]
-    """Those after the name."""
+    """Words after the name."""
 
 
 def program_of(command: Simple | list[str] | tuple[str, ...]) -> StartedProgram:
-    """The program of a command, past those that only run another (`env`, `timeout`, `npx`)."""
+    """Return the program of a command, after wrappers such as `env`, `timeout` and `npx`."""
     return programs_of(command)[-1]
 
 
 def programs_of(command: Simple | list[str] | tuple[str, ...]) -> tuple[StartedProgram, ...]:
-    """The programs of a command, each of which runs the next one."""
+    """Return the programs of a command, each of which runs the next one."""
     words = _words(command)
     found = [StartedProgram(_name(words[0]), tuple(words[1:])) if words else StartedProgram("", ())]
     for _ in range(_MOST_BEFORE):
@@ -175,19 +174,19 @@ def programs_of(command: Simple | list[str] | tuple[str, ...]) -> tuple[StartedP
 
 
 def starts_nothing(command: Simple) -> bool:
-    """Whether a command is the shell's own, or a program known to start no other."""
+    """Return whether a command is a shell builtin or known to start no program."""
     if any(_LOADS.match(word.text) for word in command.assignments):
         return False
     return not command.words or is_word_alone(command.words[0].text)
 
 
 def is_word_alone(word: str) -> bool:
-    """Whether a first word is the shell's own, or a program known to start no other."""
+    """Return whether a first word is a shell builtin or known to start no program."""
     return word in _ALONE
 
 
 def is_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:
-    """Whether a command starts tests, by the program that it names or its target."""
+    """Return whether a command starts tests, by its program or target."""
     name, words = program_of(command)
     if name in ALWAYS:
         return True
@@ -206,13 +205,13 @@ def is_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:
 
 
 def names_test_tool(command: Simple | list[str] | tuple[str, ...]) -> bool:
-    """Whether a command is a test tool itself, and no target or script that may start one."""
+    """Return whether a command is a test tool itself, not a target or script that starts one."""
     name, _ = program_of(command)
     return is_test_program(command) and name not in _TARGETS | _SCRIPTS | _FAR
 
 
 def is_script_word(at: int, words: tuple[str, ...]) -> bool:
-    """Whether a word of a shell is its script, by path or behind `-c`, and no value of `-o`.
+    """Return whether a shell's argument is its script, by path or as `-c`.
 
     With `-s` all of them are what the script is given, which it reads (POSIX.1-2017, sh).
     """
@@ -225,7 +224,7 @@ def is_script_word(at: int, words: tuple[str, ...]) -> bool:
 
 
 def exit_of_failed_tests(command: Simple) -> str:
-    """With what a test program ends where tests fail, and with nothing else then; else empty."""
+    """Return the exit code by which a test program reports failed tests only; else empty."""
     name, words = program_of(command)
     by_module = _PYTHON.match(name) and "-m" in words[:-1]
     name = words[words.index("-m") + 1] if by_module else name
@@ -233,7 +232,7 @@ def exit_of_failed_tests(command: Simple) -> str:
 
 
 def may_be_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:
-    """Whether a command starts a file that is called like one of tests (`python run_tests.py`)."""
+    """Return whether a command starts a file with a test-like name (`python run_tests.py`)."""
     name, words = program_of(command)
     plain = [word for word in words if not word.startswith("-")]
     runs = _PYTHON.match(name) or name in ("node", "tsx", "ts-node", "deno", "ruby", "perl", "php")
@@ -243,7 +242,7 @@ def may_be_test_program(command: Simple | list[str] | tuple[str, ...]) -> bool:
 
 
 def command_path(command: Simple | list[str] | tuple[str, ...]) -> str:
-    """The path by which a command starts a file of the project (`./check.sh`); else empty."""
+    """Return the relative path by which a command starts a file (`./check.sh`); else empty."""
     words = _words(command)
     for _ in range(_MOST_BEFORE):
         words = (_past(words) if words else None) or words
@@ -252,7 +251,7 @@ def command_path(command: Simple | list[str] | tuple[str, ...]) -> str:
 
 
 def _python_tests(words: tuple[str, ...]) -> bool:
-    """`python -m pytest`, `python manage.py test`."""
+    """Check for a Python test run: `python -m pytest`, `python manage.py test`."""
     for at, word in enumerate(words):
         if word == "-m":
             module = words[at + 1] if at + 1 < len(words) else ""
@@ -278,7 +277,7 @@ def _name(word: str) -> str:
 
 
 def _past(words: list[str]) -> list[str] | None:
-    """The words behind a program that runs another; None where it is no such program."""
+    """Return the words after a wrapper program; None if the first word is not a wrapper."""
     name, rest = _name(words[0]), words[1:]
     if name == "env" and (split := _split_string(rest)):
         return split
@@ -304,7 +303,7 @@ def _past(words: list[str]) -> list[str] | None:
 
 
 def _passed_on_by_find(words: list[str]) -> list[str] | None:
-    """What `-exec … {} +` runs, whose failure find tells as its own; not so that of `-exec … ;`.
+    """Return the command of `find -exec … {} +`, whose failure find reports; None for `-exec … ;`.
 
     Both are so by POSIX.1-2017, find, and tried with GNU find.
     """
@@ -320,7 +319,7 @@ def _passed_on_by_find(words: list[str]) -> list[str] | None:
 
 
 def _split_string(words: list[str]) -> list[str]:
-    """What `env -S 'program words'` runs (GNU coreutils and FreeBSD env(1)); else nothing."""
+    """Return the command of `env -S 'words'` (GNU coreutils, FreeBSD env(1)); else empty."""
     for at, word in enumerate(words):
         match = _SPLITS.match(word)
         if not match:
@@ -336,7 +335,7 @@ def _split_string(words: list[str]) -> list[str]:
 
 
 def _words_under_coverage(words: list[str]) -> list[str]:
-    """What coverage.py runs, as Python would."""
+    """Return the command that coverage.py runs, as a Python command."""
     taking = frozenset({"--source", "--rcfile", "--data-file", "--omit", "--include", "--context"})
     kept = [word for word in words if word not in ("-a", "-p", "--branch", "--append")]
     rest = _without_options(kept, taking, but="-m")
@@ -344,10 +343,10 @@ def _words_under_coverage(words: list[str]) -> list[str]:
 
 
 def _without_options(words: list[str], taking: frozenset[str], but: str = "") -> list[str]:
-    """The words past the options at the front; those in `taking` are followed by a word."""
+    """Return the words after leading options; options in `taking` have a value."""
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] != but:
-        # What follows is no option, whatever it looks like (POSIX 2018, XBD 12.2, Guideline 10).
+        # The words after it are no options (POSIX 2018, XBD 12.2, Guideline 10).
         if words[at] == "--":
             return words[at + 1 :]
         at += 2 if words[at] in taking else 1

@@ -1,4 +1,4 @@
-"""Which tests a command leaves out by its own words: `-k`, `-m`, `-run`, `--deselect`, `--ignore`.
+"""Find options that select or exclude tests: `-k`, `-m`, `-run`, `--deselect`, `--ignore`.
 
 That is a person's choice in the plan, and shown as evidence; a change that adds or narrows it has
 the same contract run fewer tests.
@@ -69,7 +69,7 @@ _BY_TOOL: dict[str, str] = {
 }
 _OPTIONS = {tool: frozenset(words.split()) for tool, words in _BY_TOOL.items()}
 _EVERY = frozenset().union(*_OPTIONS.values()) - {"-x", "-f", "-i", "-o", "-p", "-e", "-s", "-b"}
-"""Of what hands its words on (`npm test -- -t x`): those that mean the same everywhere."""
+"""For tools that pass arguments on (`npm test -- -t x`): options with one meaning everywhere."""
 _ALONE_WORDS = """
 --lf --last-failed --sw --stepwise --co --collect-only -x --exitfirst --sw-skip -o -f
 --onlyChanged --onlyFailures --bail --listTests -i --invert -b --dry-run --test-only -short
@@ -78,10 +78,10 @@ _ALONE_WORDS = """
 --stop-on-failure -DskipTests -Dmaven.test.skip -DskipITs
 """
 _ALONE = frozenset(_ALONE_WORDS.split())
-"""Options that take no word of their own, unless one is joined with `=`."""
-# As argparse reads it (Python, argparse, "Option value syntax").
+"""Options without a separate argument, unless joined with `=`."""
+# As argparse parses it (Python, argparse, "Option value syntax").
 _JOINED = regex(r"(-[kmtg])(?!-)(\S.*)")
-"""`-kfast`: the word stands right behind the letter."""
+"""`-kfast`: the argument directly follows the letter."""
 _LETS_JOIN = frozenset({"pytest", "py.test", "unittest"})
 _OPTION_VARIABLES = {
     "PYTEST_ADDOPTS": "pytest",
@@ -108,11 +108,11 @@ _PYTEST_REPORTS = regex(
     r"-v+|-q+|--verbose|--quiet|-l|--showlocals|--(?:tb|durations|color|code-highlight)=[\w.]+"
     r"|--durations-min=[\d.]+|-r[A-Za-z]+|--no-header"
 )
-"""Options by which pytest only says more, less or in colour."""
+"""Options that only change how much pytest prints, or its colours."""
 _PYTEST_TAKES = frozenset(
     ("-c", "-n", "-p", "-o", "-W", "-k", "-m", "--rootdir", "--deselect", "--ignore")
 )
-"""Options of pytest whose value may be a word of its own."""
+"""Options of pytest whose value may be a separate word."""
 
 
 def find_pytest_words(line: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
@@ -147,7 +147,7 @@ def find_pytest_words(line: str) -> tuple[tuple[str, ...], tuple[str, ...]] | No
 
 
 def _test_commands(line: str) -> Iterator[tuple[list[str], str]]:
-    """Words and tool of each command that tests, and of the variables that it is given."""
+    """Yield words and tool of each test command, and of its variables."""
     every = commands_of(line)
     sure = [one for one in every if is_test_program(one)]
     for one in sure or [one for one in every if may_be_test_program(one)]:
@@ -162,7 +162,7 @@ def _test_commands(line: str) -> Iterator[tuple[list[str], str]]:
 
 
 def _tool(name: str, words: list[str]) -> tuple[str, list[str]]:
-    """The tool whose options these are, and its words."""
+    """Return the tool that parses these options, and its arguments."""
     if re.match(r"python|pypy", name) and "-m" in words:
         at = words.index("-m")
         return (words[at + 1] if at + 1 < len(words) else ""), words[at + 2 :]
@@ -188,8 +188,7 @@ def _selects(words: Sequence[str], tool: str) -> Iterator[str]:
         word = words[at]
         name, joined, value = word.partition("=")
         at += 1
-        # Go takes an option with one dash or with two (Go, package flag, "Command line flag
-        # syntax").
+        # Go accepts options with one or two dashes (Go, package flag, "Command line flag syntax").
         if name in options or (tool in ("go", "gotestsum") and name[1:] in options):
             alone = name in _ALONE or joined or at >= len(words)
             given = value if joined else "" if alone else words[at]

@@ -1,4 +1,4 @@
-"""Every command of a line, those of a shell that it starts in its place, and which of them test."""
+"""List a line's commands, including those of shells that it starts, and the tests in it."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from runner.plan.shell.syntax import Simple
 
 _DEEPEST = 5
-"""Shells that start shells."""
+"""Maximum nesting of shells."""
 _LIKE_BASH = frozenset({"bash", "zsh", "ksh"})
 _GIVES_LINE = frozenset({"su", "runuser", "flock", "script"})
 _GIVEN_BY = regex(r"-\w*c|--command|--session-command")
 _WRITES = regex(r">(?!\s*&|\s*/dev/null)")
-"""A redirection into a file."""
+"""A redirection to a file."""
 _WRITES_BEHIND = regex(r"(?:[)}]|\b(?:done|fi|esac))\s*\d*>(?!\s*&|\s*/dev/null)")
-"""The same behind commands that stand together: it belongs to none of them."""
+"""A redirection after a compound command, which belongs to none of its commands."""
 _FEW_WORDS = regex(r"[\w./-]+(?: [\w./-]+)*")
-"""A line that is one command without quotes, variables and operators: it need not be parsed."""
+"""A single command without quotes, variables and operators: it need not be parsed."""
 _PLAIN_SHELLS = frozenset({"sh", "bash", "dash"})
-"""Shells that read nothing but their script."""
+"""Shells that read only their script."""
 _PLAIN_PATH = regex(r"[\w.][\w./-]*")
 _LONGEST_SCRIPT = 1 << 16
 _HIDDEN = regex(r"`|\$\(|[<>]\(|<<")
-"""Where a command may stand that is no part of a list: in a redirection, in a text that follows."""
+"""Places of commands outside of a list: in a substitution or a here document."""
 
 
 class ShellScript(NamedTuple):
@@ -50,7 +50,7 @@ class ShellScript(NamedTuple):
 
     text: str
     bash: bool = False
-    """Whether that shell knows what bash knows and sh does not."""
+    """Whether that shell supports bash's extensions of sh."""
 
 
 @lru_cache(maxsize=1024)
@@ -80,7 +80,7 @@ def script_of(command: Simple, fed_by: Simple | None = None) -> ShellScript | No
     name, words = program_of(command)
     bash = name in _LIKE_BASH
     if name == "eval":
-        # As the shell does: its arguments with one space between (POSIX.1-2017, eval).
+        # Like the shell: arguments joined by single spaces (POSIX.1-2017, eval).
         return ShellScript(" ".join(words))
     if (line := _find_line(programs_of(command))) is not None:
         return line
@@ -98,7 +98,7 @@ def script_of(command: Simple, fed_by: Simple | None = None) -> ShellScript | No
 def _find_line(programs: Sequence[StartedProgram]) -> ShellScript | None:
     for one in programs:
         for word, line in pairwise(one.words if one.name in SHELLS | _GIVES_LINE else ()):
-            # Options may stand together behind one dash, `-euc` (POSIX.1-2017, XBD 12.2).
+            # Options may be combined after one dash, `-euc` (POSIX.1-2017, XBD 12.2).
             if _GIVEN_BY.fullmatch(word):
                 return ShellScript(line, one.name in _LIKE_BASH)
     return None
@@ -122,7 +122,7 @@ def ends_with_test_tool(line: str) -> bool:
 
 
 def starts_no_program(line: str, read: Callable[[str], bytes | None] | None = None) -> bool:
-    """Whether a line starts nothing that instruments could look into, by its words.
+    """Return whether a line starts no program that could be instrumented.
 
     With `read`, which gives the bytes of a path, a script that it names may do its work.
     """
@@ -135,7 +135,7 @@ def starts_no_program(line: str, read: Callable[[str], bytes | None] | None = No
 
 @lru_cache(maxsize=1024)
 def _scripts_alone(line: str) -> tuple[str, ...] | None:
-    """The shell scripts that a line runs and that are all it starts; None where it starts more."""
+    """Return the only programs of a line if all are shell scripts; None otherwise."""
     if _HIDDEN.search(line) or _WRITES_BEHIND.search(line):
         return None
     if _FEW_WORDS.fullmatch(line) and is_word_alone(line.split(maxsplit=1)[0]):
@@ -150,7 +150,7 @@ def _scripts_alone(line: str) -> tuple[str, ...] | None:
 
 
 def _named_script(command: Simple) -> str:
-    """The file of the project that a shell runs as its script; "" for anything else."""
+    """Return the project file that a shell runs as its script; "" for anything else."""
     words = command.words
     if command.assignments or len(words) < 2 or words[0].text not in _PLAIN_SHELLS:  # noqa: PLR2004 - the shell, and its script
         return ""
@@ -160,7 +160,7 @@ def _named_script(command: Simple) -> str:
 
 @lru_cache(maxsize=256)
 def _is_quiet_script(content: bytes) -> bool:
-    """Whether a script starts no program either."""
+    """Return whether a script starts no other program."""
     try:
         return len(content) <= _LONGEST_SCRIPT and _scripts_alone(content.decode()) == ()
     except UnicodeDecodeError:

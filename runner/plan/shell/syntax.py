@@ -1,4 +1,4 @@
-"""The commands of a shell line: a flat list, with the operator before each and its depth.
+"""Parse the commands of a shell line into a flat list with operators and depths.
 
 Shell Command Language of POSIX.1-2017. Nothing here decides how a line ends: a real shell does
 (`exit_status`).
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from runner.lazy_pattern import regex
 
 LONGEST = 64 << 10
-"""Letters of a line or script that are read."""
+"""Maximum characters of a line or script."""
 _DEEPEST = 40
 _BLANK = regex(r"(?:[ \t\r]|\\\n)+")
 _PLAIN = regex(r"[^\s;&|()<>'\"`\\$]+")
@@ -47,11 +47,11 @@ class Simple(NamedTuple):
     end: int
     text: str
     before: str = ""
-    """The operator or keyword before it; empty for the first command."""
+    """Operator or keyword before it; empty for the first command."""
     depth: int = 0
-    """How many groups, conditions and substitutions are open around it."""
+    """Number of open groups, conditions and substitutions around it."""
     documents: tuple[str, ...] = ()
-    """The texts that it reads from the line itself, such as here documents."""
+    """Texts that it reads from the line itself, such as here documents."""
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ class _Reader:
         self.nested = 0
         self.found: list[Simple] = []
         self.documents: list[tuple[str, bool, list[str]]] = []
-        """Here documents that begin with the next line: their end, whether they expand."""
+        """Here documents that start on the next line: their end, whether they expand."""
 
     def read_list(self, end: str) -> None:
         """Read commands up to `end`, which is `)` or the end of the text, and past it."""
@@ -184,7 +184,7 @@ class _Reader:
             text = self.text[draft.start : draft.end]
             words = tuple(draft.assignments), tuple(draft.words)
             one = Simple(*words, draft.start, draft.end, text, draft.before, self.depth)
-            # A here document is only known once its line has ended.
+            # A here document is only complete after its line has ended.
             self.found.append(one._replace(documents=draft.documents))  # type: ignore[arg-type]
 
     # --- between the words ------------------------------------------------------------
@@ -206,7 +206,7 @@ class _Reader:
             self._skip_blanks()
 
     def _skip_words_until(self, word: str) -> None:
-        """Past the head of a `for` or `case`, up to a word, `;` or a line's end."""
+        """Skip the head of a `for` or `case` up to a word, `;` or the end of the line."""
         self._skip_blanks()
         while self.at < len(self.text) and not self._find_operator():
             if re.compile(rf"{word}(?![^\s;&|()<>])").match(self.text, self.at):
@@ -215,7 +215,7 @@ class _Reader:
             self._skip_newlines() if word == "in" else self._skip_blanks()
 
     def _skip_pattern(self) -> None:
-        """Past the pattern of a branch of `case`, or to its `esac`."""
+        """Skip the pattern of a `case` branch, or stop at its `esac`."""
         self._skip_newlines()
         self.at += self.text.startswith("(", self.at)
         if re.compile(r"esac(?!\w)").match(self.text, self.at):
@@ -247,7 +247,7 @@ class _Reader:
         if kind == "<<<":
             draft.documents.append(target.value)
         elif kind in ("<<", "<<-"):
-            # `<<-` drops tabs before the end, and a quoted end keeps `$` as written (2.7.4).
+            # `<<-` strips tabs before the end, and a quoted end keeps `$` literal (2.7.4).
             tabs = r"\t*" if kind == "<<-" else ""
             end = f"^{tabs}{re.escape(target.value)}$"
             self.documents.append((end, target.text == target.value, draft.documents))
@@ -268,7 +268,7 @@ class _Reader:
     # --- words ------------------------------------------------------------------------
 
     def _take_word(self) -> ShellWord:
-        """The next word; raises where there is none."""
+        """Read the next word; raises an error if there is none."""
         start, text = self.at, self.text
         value: list[str] = []
         if text.startswith("((", start):
@@ -312,7 +312,7 @@ class _Reader:
             if letter in "$`":
                 value.append(self._take_dollar())
                 continue
-            # In double quotes a backslash stays before any sign but these (2.2.3).
+            # In double quotes a backslash is literal before all other characters (2.2.3).
             escaped = self.text[self.at + 1 : self.at + 2] if letter == "\\" else ""
             value.append(escaped if escaped and escaped in '$`"\\\n' else letter + escaped)
             self.at += 1 + len(escaped)

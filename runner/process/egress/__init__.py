@@ -1,1 +1,1 @@
-"""What commands may reach: an HTTP proxy in this process, and the way to it."""
+"""Network access of commands: an HTTP proxy in this process, and the route to it."""

@@ -1,4 +1,4 @@
-"""Runs inside a sandbox, in front of a command: opens the one way out, then becomes the command.
+"""Runs inside a sandbox before a command: opens the route to the proxy, then becomes the command.
 
 It listens on a loopback that nobody but the command reaches, hands the listening socket to the
 proxy outside, which alone answers there, and tells tools of it by the variables they know. A file
@@ -18,10 +18,10 @@ _NO_PROXY = "localhost,127.0.0.1,::1"
 
 
 def main() -> int:
-    """`doorway.py DESCRIPTOR PROGRAM ARGUMENT…`; gives an exit code only where it fails."""
+    """Run `doorway.py DESCRIPTOR PROGRAM ARGUMENT…`; returns an exit code only if that fails."""
     os.environ.update(_variables(_open_port(int(sys.argv[1]))))
-    # What is ignored stays so over execve(2): `yes | head` would go on for ever, and ulimit's end
-    # of a file that is too large would be an error code that many programs do not look at.
+    # Ignored signals stay ignored over execve(2): `yes | head` would run forever, and exceeding
+    # ulimit's file size would be an error code that many programs ignore.
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # as this interpreter has them, not a shell
         signal.signal(ignored, signal.SIG_DFL)
     try:
@@ -32,20 +32,20 @@ def main() -> int:
 
 
 def _open_port(descriptor: int) -> int:
-    """The port on which the proxy outside listens in here."""
+    """Open a port inside the sandbox for the proxy outside, and return its number."""
     with (
         socket.socket(fileno=descriptor) as outside,
         socket.create_server(("127.0.0.1", 0), backlog=_WAITING) as listener,
     ):
-        # A socket belongs for ever to the network namespace that it was made in
-        # (network_namespaces(7)), whoever accepts on it: so the proxy answers in here and dials out
-        # there.
+        # A socket always belongs to the network namespace in which it was made
+        # (network_namespaces(7)), whoever accepts on it: so the proxy accepts in here and connects
+        # out there.
         socket.send_fds(outside, [b"\0"], [listener.fileno()])
         return int(listener.getsockname()[1])
 
 
 def _variables(port: int) -> dict[str, str]:
-    """What pip, npm, cargo, go, git and curl look at."""
+    """Return the proxy variables for pip, npm, cargo, go, git and curl."""
     found = {"no_proxy": _NO_PROXY, "NO_PROXY": _NO_PROXY, "NODE_USE_ENV_PROXY": "1"}
     for name in ("http_proxy", "https_proxy"):
         found[name] = found[name.upper()] = f"http://127.0.0.1:{port}"

@@ -1,4 +1,4 @@
-"""The one way out of a sandbox to registries: a proxy of ours, as long as one command runs.
+"""The proxy from a sandbox to package registries; it lives as long as one command.
 
 The sandbox has a network of its own with nothing in it. A socket that listens there is made inside
 (`client`) and handed out here: only what a proxy says of hosts by name passes.
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from runner.process.egress.upstream import Connections
 
 _AT_ONCE = 64
-"""Connections; further ones wait."""
+"""Parallel connections; further ones wait."""
 _PATIENCE = 2.0
-"""Seconds in which the threads end; one that asks for a name takes its time, and does no more."""
+"""Seconds for the threads to end; one in a name lookup takes longer but does no more."""
 _HEAD = 16384
-"""Bytes of a request before its body."""
+"""Maximum bytes of a request before its body."""
 _HEAD_SECONDS = 30.0
 _SILENCE = 600.0
-"""Seconds after which a connection on which nothing moves is ended."""
+"""Seconds after which an idle connection is closed."""
 _CHUNK = 65536
 _REMEMBERED = 10
-"""Refused hosts in the report."""
+"""Maximum refused hosts in the report."""
 _REQUEST = re.compile(rb"([A-Z]+) (\S+) HTTP/1\.[01]")
 _AUTHORITY = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
 _SIZE = re.compile(rb"[0-9]{1,15}")
@@ -51,7 +51,7 @@ _OF_A_HOP = (
     *(b"proxy-connection", b"proxy-authorization", b"connection", b"keep-alive"),
     *(b"host", b"upgrade", b"http2-settings"),
 )
-"""Headers that are about this connection, or that the proxy says itself."""
+"""Headers about this connection, or that the proxy sets itself."""
 
 
 class EgressServer:
@@ -72,27 +72,27 @@ class EgressServer:
         return self._inside.fileno()
 
     def before(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """The command line inside."""
-        # Neither a variable nor a `.pth` of the tree may run code before the port is there; and
-        # nothing is written beside a source that is read-only inside.
+        """Return the command line that starts the proxy client and then `argv` in the sandbox."""
+        # No variable and no `.pth` of the tree may run code before the port is open; and no byte
+        # code is written next to a source that is read-only inside.
         words = (sys.executable, "-I", "-S", "-B", str(Path(client.__file__)))
         return (*words, str(self.inner), *argv)
 
     def close_own_end(self) -> None:
-        """The first process has its end of it, or will never have."""
+        """Close the inner socket after the start of the first process, and start to listen."""
         self._inside.close()
         effects.step("listen", "registries")
         self._begin(self._listen)
 
     def close(self) -> str:
-        """Let nothing pass any more; return the report of what was refused."""
+        """Close all connections and return the report of refused requests."""
         with self._lock:
             self._closed = True
             waiting = tuple(self._open)
         for each in waiting:
             with suppress(OSError):
-                # Not close(2): that leaves a thread waiting which is in accept or recv on it;
-                # shutdown(2) wakes it.
+                # Not close(2): it does not wake a thread blocked in accept or recv; shutdown(2)
+                # does.
                 each.shutdown(socket.SHUT_RDWR)
         until = effects.monotonic() + _PATIENCE
         for thread in tuple(self._threads):
@@ -124,8 +124,8 @@ class EgressServer:
             return
         try:
             while True:
-                # Before accept: who waits for room waits in the kernel's queue, and not in a thread
-                # of ours.
+                # Before accept: waiting connections stay in the kernel's queue instead of one of
+                # our threads.
                 self._room.acquire()
                 try:
                     found, _ = listener.accept()
@@ -151,14 +151,14 @@ class EgressServer:
     # --- what is open -----------------------------------------------------------------
 
     def keep(self, found: socket.socket) -> bool:
-        """Have it shut when the door is; False where that has happened already."""
+        """Register a connection to close with the server; False if it is closed already."""
         with self._lock:
             if not self._closed:
                 self._open.add(found)
             return not self._closed
 
     def forget(self, found: socket.socket) -> None:
-        """It is closed."""
+        """Unregister a closed connection."""
         with self._lock:
             self._open.discard(found)
 
@@ -181,11 +181,11 @@ class Proxy:
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """What was not let through and how it could be, a line each."""
+        """Refused requests with hints, a line each."""
         return tuple(self._refused)
 
     def serve(self, client: socket.socket, door: Connections) -> None:
-        """One connection from its request to its end. Raises OSError where it breaks."""
+        """Serve one connection from its request to its end. Raises OSError if it breaks."""
         client.settimeout(_HEAD_SECONDS)
         try:
             head, rest = _head_of(client)
@@ -198,7 +198,7 @@ class Proxy:
         with server:
             if request.is_tunnel:
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n" + first)
-            # What follows the body would be a second request, to a host that nobody weighed.
+            # Data after the body would be a second request, to an unchecked host.
             rest = rest[: request.body]
             server.sendall(rest)
             if door.keep(server):
@@ -207,7 +207,7 @@ class Proxy:
             door.forget(server)
 
     def _admit(self, request: ProxyRequest) -> None:
-        """Raise Refused where the host is none of those that may be reached."""
+        """Raise RequestRefused where the host is none of those that may be reached."""
         why = self._registries.refusal(request.host, request.port)
         if why:
             self._note(request, why, allow=True)
@@ -223,7 +223,7 @@ class Proxy:
             ) from no
 
     def _note(self, request: ProxyRequest, why: str, *, allow: bool) -> None:
-        """Remember what `close` reports."""
+        """Record a refusal for the report of `close`."""
         name = request.host if request.port in PORTS else request.authority
         allow = allow and not wrong(name)
         hint = f' (to allow it, set sandbox.registries = ["{name}"] yourself)' if allow else ""
@@ -235,7 +235,7 @@ class Proxy:
 
 
 def _head_of(client: socket.socket) -> tuple[bytes, bytes]:
-    """The head of a request, and what came behind it."""
+    """Read a request's head; return it and the bytes after it. Raises RequestRefused."""
     read = bytearray()
     while b"\r\n\r\n" not in read:
         if len(read) > _HEAD:
@@ -249,11 +249,11 @@ def _head_of(client: socket.socket) -> tuple[bytes, bytes]:
 
 
 def parse_request(head: bytes) -> ProxyRequest:
-    """What a request asks for. Raises Refused for one that is none to a proxy."""
+    """Parse a proxy request. Raises RequestRefused for an invalid one."""
     first, *lines = head.split(b"\r\n")
     match = _REQUEST.fullmatch(first)
-    # A bare LF, a bare CR or a folded line is read in two ways by two servers: request smuggling
-    # (RFC 9112, sections 2.2, 5.2 and 11.2).
+    # Servers differ on a bare LF, a bare CR or a folded line: request smuggling (RFC 9112, sections
+    # 2.2, 5.2 and 11.2).
     if match is None or any(b"\n" in line or b"\r" in line or line[:1] in b" \t" for line in lines):
         raise RequestRefused(400, "not a valid proxy request")
     method, target = match[1].decode(), match[2].decode("latin-1")
@@ -271,12 +271,12 @@ def parse_request(head: bytes) -> ProxyRequest:
 
 
 def _body(headers: tuple[bytes, ...]) -> int:
-    """Bytes of the body (RFC 9112, section 6.3); in pieces of unsaid length it is not taken."""
+    """Return the body length (RFC 9112, section 6.3). Raises RequestRefused if ambiguous."""
     fields = [line.partition(b":") for line in headers]
     if any(name.strip().lower() == b"transfer-encoding" for name, _, _ in fields):
         raise RequestRefused(411, "the request needs a Content-Length")
-    # Several lengths that differ are an error and not a choice (RFC 9112, section 6.3): one of the
-    # two servers would take the rest for another request.
+    # Several different lengths are an error, not a choice (RFC 9112, section 6.3): one of the two
+    # servers would read the rest as another request.
     sizes = {size.strip() for name, _, size in fields if name.strip().lower() == b"content-length"}
     if len(sizes) > 1 or not all(_SIZE.fullmatch(size) for size in sizes):
         raise RequestRefused(400, "the request has an invalid or ambiguous Content-Length")
@@ -287,14 +287,13 @@ def _place(authority: str, default: int) -> tuple[str, int]:
     match = _AUTHORITY.fullmatch(authority)
     if match is None:
         raise RequestRefused(400, "the request names no valid host")
-    # `host.` is the same host (RFC 1034, section 3.1): without this it would pass by a list of
-    # names.
+    # `host.` is the same host (RFC 1034, section 3.1): otherwise it would bypass a list of names.
     return match[1].lower().removesuffix("."), int(match[2] or default)
 
 
 def _answer(status: int, why: str) -> bytes:
-    """An answer that ends the connection, the reason in its first line, which tools show."""
-    # The words hold what the program asked for: a line end in them would be a header of ours.
+    """Return a response that closes the connection, with the reason in its first line."""
+    # The message contains program input: a line end in it would inject a header.
     text = "".join(letter if letter.isprintable() else "?" for letter in why)
     body = f"runner: {text}\n".encode("ascii", "replace")
     first = f"HTTP/1.1 {status} {text}".encode("ascii", "replace")
@@ -306,7 +305,7 @@ def _answer(status: int, why: str) -> bytes:
 
 
 def _pass_on(one: socket.socket, other: socket.socket, most: int | None) -> None:
-    """Bytes both ways until both have ended, `most` of the first; a way holds at most a chunk."""
+    """Copy bytes both ways until both ends close, at most `most` from the first one."""
     ways = (_Way(one, other, most), _Way(other, one))
     for each in (one, other):
         each.settimeout(0)
@@ -337,7 +336,7 @@ class _Way:
         return bool(self._held) or not self._ended
 
     def wait_mask(self, end: socket.socket) -> int:
-        """What to wait for at one end."""
+        """Return the poll events to wait for at one end."""
         if end is self._sink and self._held:
             return select.POLLOUT
         return select.POLLIN if end is self._source and not (self._held or self._ended) else 0
@@ -345,7 +344,7 @@ class _Way:
     def move(self, ready: Mapping[int, int]) -> None:
         """Read, write, or pass the end on. Raises OSError where an end broke."""
         if self._held and self._sink.fileno() in ready:
-            # It may be ready for the other way alone, to be read from, and take nothing.
+            # It may be ready only for reading, and accept nothing.
             with suppress(BlockingIOError):
                 self._held = self._held[self._sink.send(self._held) :]
         elif not (self._held or self._ended) and self._source.fileno() in ready:
@@ -360,5 +359,5 @@ class _Way:
         if self._ended and not self._passed:
             self._passed = True
             with suppress(OSError):  # it may be gone
-                # One way only (shutdown(2)): the other may still have an answer under way.
+                # One direction only (shutdown(2)): the other may still carry an answer.
                 self._sink.shutdown(socket.SHUT_WR)

@@ -1,4 +1,4 @@
-"""Where the proxy of `Network: registries` goes on to: the host, or the person's own proxy.
+"""The upstream of the registry proxy: the host itself, or the person's own proxy.
 
 A request that the proxy was sent, and the connections that end with its command.
 """
@@ -24,20 +24,20 @@ else:
 
 
 _SECONDS = 20.0
-"""For one connection to be made, or for a proxy's answer."""
+"""Seconds to open one connection, or for a proxy's answer."""
 _ANSWER = 16384
-# A list of our own: what `ipaddress` holds for private differs by version of Python (CPython
-# gh-113171, CVE-2024-4032).
+# An explicit list: which networks `ipaddress` considers private depends on Python's version
+# (CPython gh-113171, CVE-2024-4032).
 _PRIVATE = (
-    # RFC 6890 and the registries it began, but for addresses that only documents use
+    # RFC 6890 and the registries it started, except documentation-only addresses
     *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
     *("172.16.0.0/12", "192.0.0.0/24", "192.168.0.0/16", "198.18.0.0/15", "224.0.0.0/3"),
-    # Each can carry an IPv4 address, 127.0.0.1 too: RFC 4291 (compatible), 6052 and 8215 (NAT64),
+    # Each can embed an IPv4 address, even 127.0.0.1: RFC 4291 (compatible), 6052 and 8215 (NAT64),
     # 3056 (6to4), 4380 (Teredo).
     *("::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"),
     *("fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8", "::ffff:0:0/96"),
 )
-"""Addresses of this machine, of networks behind it, and those that carry an IPv4 address."""
+"""Addresses of this machine, of networks behind it, and those that embed an IPv4 address."""
 
 
 class CannotReach(Exception):  # noqa: N818 - the word for what happened
@@ -55,7 +55,7 @@ class Upstream:
     host: str
     port: int
     authorization: str = ""
-    """The value of Proxy-Authorization."""
+    """Value of Proxy-Authorization."""
 
 
 class UpstreamConnector:
@@ -66,7 +66,7 @@ class UpstreamConnector:
         self._environ = environ
 
     def connect(self, request: ProxyRequest, door: Connections) -> tuple[socket.socket, bytes]:
-        """A connection that has the head of the request behind it, and the server's first output.
+        """Connect and send the head; return socket and first output. Raises CannotReach.
 
         Raises CannotReach.
         """
@@ -79,9 +79,9 @@ class UpstreamConnector:
         return server, b""
 
     def _addresses(self, request: ProxyRequest) -> list[str]:
-        """The addresses of a host that may be reached: each is looked at, then used as it is."""
-        # Resolved once, and the number is dialled that was looked at: a second question could be
-        # answered with a private address (DNS rebinding).
+        """Return the permitted addresses of a host; only registries may be private."""
+        # Resolve once and connect to the checked address: a second lookup could return a private
+        # one (DNS rebinding).
         found = list(dict.fromkeys(_resolve(request.host, request.port)))
         if self._registries.is_named(request.host, request.port):
             return found
@@ -93,7 +93,7 @@ class UpstreamConnector:
     def _through(
         self, upstream: Upstream, request: ProxyRequest, door: Connections
     ) -> tuple[socket.socket, bytes]:
-        """The person's proxy resolves the name: what it may reach is its own concern."""
+        """Connect through the user's proxy, which resolves the host name itself."""
         addresses = list(dict.fromkeys(_resolve(upstream.host, upstream.port)))
         server = _connect(addresses, upstream.port, door)
         login = f"Proxy-Authorization: {upstream.authorization}" if upstream.authorization else ""
@@ -113,8 +113,8 @@ class UpstreamConnector:
 
 
 def is_private(address: str) -> bool:
-    """Whether an address means this machine or a network behind it."""
-    # getaddrinfo(3) gives a link-local address with its zone (RFC 4007, section 11).
+    """Return whether an address is on this machine or in a private network."""
+    # getaddrinfo(3) returns a link-local address with its zone (RFC 4007, section 11).
     found = ipaddress.ip_address(address.partition("%")[0])
     return any(
         found in network for network in _private_networks() if network.version == found.version
@@ -136,7 +136,7 @@ def _resolve(host: str, port: int) -> Iterator[str]:
 
 
 def _connect(addresses: list[str], port: int, door: Connections) -> socket.socket:
-    """A connection to the first address that answers."""
+    """Connect to the first address that answers. Raises CannotReach."""
     for address in addresses:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         server = socket.socket(family, socket.SOCK_STREAM)
@@ -156,7 +156,7 @@ def _connect(addresses: list[str], port: int, door: Connections) -> socket.socke
 
 
 def upstream_for(request: ProxyRequest, environ: Mapping[str, str]) -> Upstream | None:
-    """The proxy that the person's environment names for a request, if any.
+    """Return the user's proxy for a request, or None. Raises CannotReach if unsupported.
 
     Raises CannotReach for one that we do not speak with.
     """
@@ -180,7 +180,7 @@ def upstream_for(request: ProxyRequest, environ: Mapping[str, str]) -> Upstream 
 
 
 def _is_direct(host: str, environ: Mapping[str, str]) -> bool:
-    """Whether NO_PROXY leaves the host out: names, all below a name, or `*`."""
+    """Return whether NO_PROXY excludes the host: exact names, parent domains or `*`."""
     setting = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
     names = [name.strip().lower().removeprefix("*").lstrip(".") for name in setting.split(",")]
     return setting.strip() == "*" or any(
@@ -189,7 +189,7 @@ def _is_direct(host: str, environ: Mapping[str, str]) -> bool:
 
 
 def _accept(server: socket.socket) -> bytes:
-    """What comes behind a proxy's yes to CONNECT. Raises CannotReach for its no."""
+    """Return the bytes after a proxy's success response. Raises CannotReach otherwise."""
     read = bytearray()
     while b"\r\n\r\n" not in read and len(read) < _ANSWER:
         chunk = server.recv(_ANSWER)
@@ -214,12 +214,12 @@ class Connections(Protocol):
         """Close it when the command ends; false where it has ended already."""
 
     def forget(self, found: socket.socket) -> None:
-        """It is closed."""
+        """Unregister a closed connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyRequest:
-    """What a program asks for."""
+    """A program's request to the proxy."""
 
     host: str
     port: int
@@ -228,7 +228,7 @@ class ProxyRequest:
     """Path and query; empty for a tunnel."""
     headers: tuple[bytes, ...] = ()
     body: int | None = None
-    """Bytes behind the head; None in a tunnel. What follows them would be another request."""
+    """Body length in bytes; None in a tunnel. Data after it would be another request."""
 
     @property
     def is_tunnel(self) -> bool:
@@ -241,7 +241,7 @@ class ProxyRequest:
         return f"{self.host}:{self.port}"
 
     def head(self, *, absolute: bool) -> bytes:
-        """The request as a server, or a further proxy, wants it."""
+        """Return the request's head for the server or another proxy."""
         host = self.host if self.port == 80 else self.authority  # noqa: PLR2004 - the port of http
         target = f"http://{host}{self.target}" if absolute else self.target
         lines = (

@@ -1,1 +1,1 @@
-"""Landing: from what passed to the branch, the real tree and the plan; and what did not pass."""
+"""Landings: from a proven change to branch, work tree and plan; and drafts of failed ones."""

@@ -1,4 +1,4 @@
-"""One clone at a time builds a branch: a lease in the remote, and the remote's branch moved first.
+"""The lease of a branch in the remote: one clone builds it at a time.
 
 The lease is a ref of the remote (`repo/lease_text`) that only compare-and-swap moves. It is
 renewed every fifth of its ttl, and with every landing in the very push that moves the branch: who
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from runner.run.landing.lease_standing import LeaseState
 
 _BEATS = 5
-"""Renewals within a ttl."""
+"""Renewals within one ttl."""
 _ROUNDS = 3
-"""How often a lease is looked at again that moved while it was to be taken."""
+"""How often a lease is read again if it moved while being taken."""
 _PAUSE = 2.0
-"""Seconds between tries while the remote is away, at most."""
+"""Maximum seconds between attempts while the remote is unreachable."""
 _PATIENCE = 15.0
-"""Seconds that the end may take in all: enough on a busy machine, and no remote is waited for."""
+"""Total seconds for the release: enough on a busy machine, without waiting for a remote."""
 
 
 @dataclass(slots=True)
@@ -61,36 +61,36 @@ class BranchLease:
 
     repository: Repository
     name: str
-    """The remote's."""
+    """Name of the remote."""
     branch: str
     environ: Mapping[str, str]
     memory: LeaseMemory
-    """Of this clone."""
+    """Lease memory of this clone."""
     seconds: float
-    """The ttl."""
+    """The ttl in seconds."""
     run: str = ""
     doing: str = ""
-    """What the lease says is being done; the next renewal tells it."""
+    """Current work for the lease's text; sent with the next renewal."""
     taken_from: LeaseHolder | None = field(default=None, init=False)
-    """Who held it before, where it was taken over from somebody else."""
+    """Previous holder, if the lease was taken over from somebody else."""
     trouble: str = field(default="", init=False)
-    """Why nothing more lands, in words; empty while all is well."""
+    """Why nothing more lands, as text; empty without a problem."""
     on_loss: Callable[[], object] = field(default=lambda: None)
-    """Called once, from any thread, when somebody else holds it."""
+    """Called once, from any thread, when another holder has the lease."""
     _stack: ExitStack = field(default_factory=ExitStack, init=False)
     _lock: RLock = field(default_factory=RLock, init=False)
     _over: Event = field(default_factory=Event, init=False)
     _until: float = field(default=0.0, init=False)
-    """When giving it back is given up, once it has begun to end."""
+    """Time limit for releasing it, once the end has begun."""
     _remote: Remote = field(init=False)
     _ref: str = field(default="", init=False)
     _value: str | None = field(default=None, init=False)
     _mine: LeaseHolder = field(default=LeaseHolder(), init=False)
     _tip: str | None = field(default=None, init=False)
-    """Where the remote's branch is, as far as is known."""
+    """Commit of the remote's branch, as far as known."""
     _lost: LeaseHolder | None = field(default=None, init=False)
     _sent: set[str] = field(default_factory=set, init=False)
-    """Values that were pushed and of which it is not known yet whether they arrived."""
+    """Values that were pushed, perhaps without arriving."""
 
     # --- taking -------------------------------------------------------------------------
 
@@ -103,8 +103,8 @@ class BranchLease:
         with ExitStack() as stack:
             self._remote = stack.enter_context(Remote(self.repository, self.name, self.environ))
             self.take()
-            # Callbacks run in reverse: the thread that renews has ended before the lease is given
-            # back, or it would find it gone and take that for a loss.
+            # Callbacks run in reverse order: the renewing thread ends before the lease is released,
+            # or it would treat the missing lease as lost.
             stack.callback(self._give_back)
             require_open(self._remote, self.repository, self.branch, self._tip, self.memory)
             beats = Thread(target=self._renew_until_over, name="lease", daemon=True)
@@ -117,7 +117,7 @@ class BranchLease:
         self._stack.close()
 
     def look(self) -> LeaseState:
-        """How it stands. Raises RemoteAwayError, RunnerError for an address that is none."""
+        """Return the state of the lease. Raises RemoteAwayError and RunnerError."""
         with Remote(self.repository, self.name, self.environ) as self._remote:
             return self._stand(self._remote.read(*refs_of(self.branch)))
 
@@ -125,7 +125,7 @@ class BranchLease:
         return find_standing(self._remote, self.branch, seen, self.memory, self.seconds)
 
     def take(self, reason: str = "") -> None:
-        """Take it; with a reason, from whoever holds it. Raises RunnerError, exit 6."""
+        """Acquire the lease; with a reason, from its holder. Raises RunnerError, exit 6."""
         for _ in range(_ROUNDS):
             seen = self._remote.read(self._branch_ref, *refs_of(self.branch))
             there = self._stand(seen)
@@ -142,7 +142,7 @@ class BranchLease:
         )
 
     def take_by_hand(self, reason: str) -> tuple[LeaseState, PublishError | None]:
-        """Take it for this clone's next run, from whoever holds it.
+        """Take the lease for this clone's next run from its holder.
 
         Return how it stood before, and what keeps that run from beginning.
         """
@@ -156,7 +156,7 @@ class BranchLease:
         return before, None
 
     def give_back_left(self) -> None:
-        """Give back what a run of this clone still holds that was killed; nothing else is touched.
+        """Release the lease of a killed run of this clone; no other is touched.
 
         Raises RunnerError where the remote is away.
         """
@@ -168,7 +168,7 @@ class BranchLease:
             self.memory.keep_token("")
 
     def _swap_in(self, there: LeaseState, seen: Mapping[str, str], reason: str) -> bool:
-        """One try to take it as it was seen; False where it moved meanwhile.
+        """Try to take the lease; return False if it has moved. Raises PublishError.
 
         Raises PublishError where the remote takes neither ref.
         """
@@ -202,7 +202,7 @@ class BranchLease:
         raise make_refused_error(self.name, self.branch, came.output)
 
     def _is_alone(self, reason: str) -> bool:
-        """Whether nobody took it at the same moment in the other place; else it is given back."""
+        """Return whether no lease exists in the other place; if one does, release this one."""
         other = next(ref for ref in refs_of(self.branch) if ref != self._ref)
         try:
             seen = self._remote.read(self._branch_ref, *refs_of(self.branch))
@@ -218,7 +218,7 @@ class BranchLease:
         return alone
 
     def _require_tip(self, seen: Mapping[str, str]) -> None:
-        """The branch here must be the remote's. Raises PublishError."""
+        """Check that the local branch equals the remote's. Raises PublishError."""
         require_same(self.repository, self.name, self.branch, seen.get(self._branch_ref))
 
     @property
@@ -239,14 +239,14 @@ class BranchLease:
                 self.renew()
 
     def renew(self) -> bool:
-        """Say that it is still held; False where it is not. Raises RemoteAwayError."""
+        """Renew the lease; False if it is lost. Raises RemoteAwayError."""
         with self._lock:
             if self._lost is None and not self._over.is_set():
                 self._hear(self._remote.swap(self._next()))
             return self._lost is None
 
     def _next(self) -> Move:
-        """The lease's move to its next value, which is held from here on if it is made."""
+        """Return the move of the lease to its next value."""
         mine = self._mine = self._mine._replace(
             renewed=effects.timestamp(), beat=self._mine.beat + 1, doing=self.doing
         )
@@ -255,7 +255,7 @@ class BranchLease:
         return Move(self._ref, self._value, value)
 
     def _hear(self, came: Swapped) -> None:
-        """Take in where the lease is now."""
+        """Update the known state of the lease after a swap."""
         value = came.seen.get(self._ref)
         if value is not None and value in self._sent:
             self._value = value
@@ -279,12 +279,12 @@ class BranchLease:
 
     @property
     def holder(self) -> str:
-        """Who this clone's lease says that it is."""
+        """Name of this clone's lease holder."""
         return self._mine.who
 
     @property
     def lost_to(self) -> LeaseHolder | None:
-        """Who holds it now, where it was lost."""
+        """New holder of a lost lease, or None."""
         return self._lost
 
     def move(self, head: Head, commit: str) -> None:
@@ -302,8 +302,8 @@ class BranchLease:
                 raise self._make_trouble()
             if head.commit != self._tip or head.ref != self._branch_ref:
                 self._look_at_tip(head)
-            # On disk before the push: after a crash it says which commit was on its way, and the
-            # remote alone says whether it arrived.
+            # On disk before the push: after a crash it names the commit being pushed, and only the
+            # remote knows whether it arrived.
             self.repository.git.with_settings(DURABLE).run("update-ref", PUBLISHING, commit)
             came = self._swap_with_branch(commit)
             if came.seen.get(self._branch_ref) == commit:
@@ -314,7 +314,7 @@ class BranchLease:
         raise self._make_trouble()
 
     def _swap_with_branch(self, commit: str) -> Swapped:
-        """Both refs in one push, tried for a whole ttl while the remote is away."""
+        """Push branch and lease together, retrying while the remote is away."""
         until = effects.monotonic() + self.seconds
         branch = Move(self._branch_ref, self._tip, commit, is_branch=True)
         while True:
@@ -327,13 +327,13 @@ class BranchLease:
                 continue
             before = self._value
             self._hear(came)
-            # an older value of ours had arrived without an answer: now it is known
+            # an earlier push of ours had arrived without an answer: now this is known
             late = came.swap is Swap.MOVED and self._value != before
             if not (late and came.seen.get(self._branch_ref) == self._tip):
                 return came
 
     def _look_at_tip(self, head: Head) -> None:
-        """A person committed here meanwhile: fine once they have pushed it, too."""
+        """Check that a person who committed here has pushed as well."""
         tip = self._remote.read(self._branch_ref).get(self._branch_ref)
         if tip != head.commit or head.ref != self._branch_ref:
             name, branch = display(self.name), display(self.branch)
@@ -363,7 +363,7 @@ class BranchLease:
         beats.join(_PATIENCE)
 
     def _give_back(self) -> None:
-        """Let it go, if it is still ours; a remote that is away sees it lapse.
+        """Release the lease if it is still held; if the remote is not reachable, it expires.
 
         What was pushed last may have arrived although its answer did not: where the lease is then
         counts, not where it was last known to be.
@@ -384,7 +384,7 @@ class BranchLease:
             self._lock.release()
 
     def _let_go(self, came: Swapped) -> None:
-        """Take in where it is now: a value of ours that came late is let go the next time."""
+        """Update the state after a release; a late own value is released the next time."""
         value = came.seen.get(self._ref)
         if value is not None and value == self._value:  # it takes no such push: the lease lapses
             self._value = None

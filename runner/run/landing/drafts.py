@@ -1,4 +1,4 @@
-"""Work that did not land is kept: on a draft branch, or held under a ref until a person decides."""
+"""Preserve work that did not land: on a draft branch, or under a ref until a person decides."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ else:
 _BUILD = "artifacts/build/"
 _TRIED = "tried"
 _ATTEMPT = regex(r"draft\(.*\): attempt (\d+) ")
-"""The first line of what `_draft_message` gives."""
+"""First line of a `_draft_message`."""
 
 
 def keep_draft(repository: Repository, task: Task, outcome: Outcome) -> str:
-    """Keep the work of a failed attempt on `draft/<id>-<slug>`; gives the branch, or nothing.
+    """Save a failed attempt on `draft/<id>-<slug>`; returns the branch, empty if nothing was saved.
 
     Files that the path rules or the secret scan refused are left out: they reach no git object.
     """
@@ -67,7 +67,7 @@ def _one_line(finding: Finding) -> str:
 
 
 def keep_tried(repository: Repository, task: Task, outcome: Outcome) -> bool:
-    """Keep what a failed attempt came to until a later one comes to more; whether it came to any.
+    """Save a failed attempt until a later one replaces it; False if it has no changes to save.
 
     Under a ref: neither a crash nor an attempt that a broken connection ended loses it.
     """
@@ -81,7 +81,7 @@ def keep_tried(repository: Repository, task: Task, outcome: Outcome) -> bool:
 
 
 def draft_of_tried(repository: Repository, task: Task, attempts: Container[int]) -> str:
-    """Make the draft of what was kept of one of these attempts; the branch, or nothing."""
+    """Create a draft from the saved work of one of these attempts; returns the branch or empty."""
     commit = refs.read_ref(repository, _tried(repository, task.id))
     message = repository.message(commit) if commit else ""
     number = _ATTEMPT.match(message)
@@ -97,11 +97,11 @@ class DraftedWork(NamedTuple):
 
     commit: str
     shown: str
-    """Where it is kept, in words."""
+    """Where it is stored, as text."""
 
 
 def read_kept(repository: Repository, task: str, branch: str) -> DraftedWork | None:
-    """The draft branch of a task, else what its last failed attempt came to; None without both."""
+    """Return the draft branch of a task, else its last failed attempt, or None."""
     if branch and (commit := refs.find_draft(repository, task, branch)):
         return DraftedWork(commit, branch)
     commit = refs.read_ref(repository, _tried(repository, task))
@@ -109,12 +109,12 @@ def read_kept(repository: Repository, task: str, branch: str) -> DraftedWork | N
 
 
 def drop_tried(repository: Repository, task: str) -> None:
-    """Forget what attempts left: a draft holds it, or what landed is better."""
+    """Delete the saved attempt of a task, since a draft or a landing replaces it."""
     refs.drop_ref(repository, _tried(repository, task))
 
 
 def sweep_tried(repository: Repository, is_open: Callable[[str], bool]) -> None:
-    """Forget what attempts left of tasks that begin anew, or are over; asks no git for nothing."""
+    """Delete saved attempts of tasks that are reset or finished; runs no git if there are none."""
     for task in refs.list_refs(repository, refs.own_name(repository, _TRIED)):
         if not is_open(task):
             drop_tried(repository, task)
@@ -128,7 +128,7 @@ def _tried(repository: Repository, task: str) -> str:
 
 
 def hold(repository: Repository, task: Task, outcome: Outcome) -> str:
-    """Keep proven work that may not land yet; gives the name of its ref."""
+    """Save proven work that may not land yet, and return the name of its ref."""
     message = f"held({task.id}): waits to land\n"
     commit = commit_tree(repository, outcome.base or None, outcome.changes, message, sign=False)
     name = refs.own_name(repository, f"held/{task.id}")
@@ -137,23 +137,23 @@ def hold(repository: Repository, task: Task, outcome: Outcome) -> str:
 
 
 def load_held_changes(repository: Repository, held: HeldWork) -> tuple[Change, ...] | None:
-    """The changes that are held, or None when their ref is gone."""
+    """Return the held changes, or None if their ref is missing."""
     commit = refs.read_ref(repository, refs.find_own_name(repository, held.ref))
     return None if commit is None else changes_between(repository, held.base or None, commit)
 
 
 def let_go(repository: Repository, task: str) -> None:
-    """Forget held work that has landed or was refused."""
+    """Delete held work that has landed or was rejected."""
     refs.drop_ref(repository, refs.own_name(repository, f"held/{task}"))
 
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What a branch changes, restated against the commit that is checked out."""
+    """The changes of a branch, restated against the checked-out commit."""
 
     branch: str
     commit: str
-    """The branch's tip as it was read."""
+    """Tip of the branch as it was read."""
     changes: tuple[Change, ...]
 
 
@@ -183,7 +183,7 @@ def adopt(repository: Repository, branch: str) -> Adopted:
 
 
 def _is_own_document(repository: Repository, base: str, change: Change) -> bool:
-    """Whether the runner wrote it: `git commit -a` on a draft takes such documents along."""
+    """Return whether the runner wrote a change, such as a status in the plan."""
     if change.path in PLANS:
         before = repository.blob(base, change.path) if base else None
         after = change.content

@@ -1,4 +1,4 @@
-"""A branch that is published at the end: built as `unpublished/NAME`, moved by one push.
+"""Publish a branch at the end: built as `unpublished/NAME`, then moved by one push.
 
 The lease is that of NAME, held as ever; landings stay here, so nobody else has to take half of a
 build along. What moved in the remote meanwhile is merged, by git's object database alone, and
@@ -34,7 +34,7 @@ class EndLease(BranchLease):
     """The lease of a branch that is built under another name; nothing lands in the remote by it."""
 
     def _require_tip(self, seen: Mapping[str, str]) -> None:
-        """The remote has it; that it is elsewhere than here is what the end is for."""
+        """Check that the remote has the branch, and fetch its tip if needed."""
         tip = seen.get(self._branch_ref)
         if tip is None:
             raise _make_missing(self.name, self.branch)
@@ -42,7 +42,7 @@ class EndLease(BranchLease):
             self._remote.fetch_into(self.repository, tip)
 
     def look_again(self) -> str:
-        """Where the remote's branch is now, with its commits here. Raises RemoteAwayError."""
+        """Return the tip of the remote's branch, fetched if needed. Raises RemoteAwayError."""
         with self._lock:
             seen = self._remote.read(self._branch_ref)
             self._require_tip(seen)
@@ -72,7 +72,7 @@ class EndLease(BranchLease):
 def open_lease(
     repository: Repository, name: str, seconds: float, environ: Mapping[str, str], cache: Path
 ) -> BranchLease:
-    """The lease of the branch that is checked out, not looked at yet. Raises RunnerError.
+    """Create the lease of the current branch without reading it. Raises RunnerError.
 
     `name` is the remote's, `cache` the user's folder for what can be made anew of this clone.
     """
@@ -92,7 +92,7 @@ def open_lease(
 
 
 def go_apart(repository: Repository, name: str, environ: Mapping[str, str]) -> str:
-    """Be on the unpublished branch of what is checked out, with all that the remote has of it.
+    """Switch to the unpublished branch, updated from the remote. Raises PublishError.
 
     `name` is the remote's; gives the branch. Raises PublishError, and RemoteAwayError.
     """
@@ -114,7 +114,7 @@ def go_apart(repository: Repository, name: str, environ: Mapping[str, str]) -> s
 
 
 def _leave(repository: Repository, name: str, branch: str, tip: str) -> None:
-    """From the branch to its unpublished one, which goes on where it was left."""
+    """Switch from the branch to its unpublished one, which continues from its last commit."""
     here, apart = repository.resolve(f"{HEADS}{branch}") or "", f"{_APART}{branch}"
     if not repository.is_ancestor(here, tip):
         raise PublishError(
@@ -125,13 +125,13 @@ def _leave(repository: Repository, name: str, branch: str, tip: str) -> None:
         )
     before = repository.resolve(apart)
     if before is None or repository.is_ancestor(before, here):
-        # An empty old value asks that there is no such ref yet (git-update-ref(1)).
+        # An empty old value requires that the ref does not exist (git-update-ref(1)).
         repository.git.run("update-ref", apart, here, before or "")
     _do(repository, "switch", "--quiet", "--no-guess", apart.removeprefix(HEADS))
 
 
 def join(repository: Repository, name: str, branch: str, tip: str) -> bool:
-    """Take the remote's tip into what is checked out; whether that changed anything.
+    """Merge the remote's tip into the checked-out branch; True if that changed anything.
 
     Raises PublishError where both changed the same lines, or a file is in the way.
     """
@@ -153,7 +153,7 @@ def join(repository: Repository, name: str, branch: str, tip: str) -> bool:
 
 
 def has_merges(repository: Repository, tip: str) -> bool:
-    """Whether what is checked out has merges that the tip has not."""
+    """Return whether HEAD has merges that the remote tip does not contain."""
     words = ("rev-list", "--merges", "--max-count=1", "HEAD", f"^{tip}")
     return bool(repository.git.run(*words).strip())
 
@@ -169,17 +169,17 @@ def go_home(repository: Repository) -> str:
     if repository.git.line("for-each-ref", "--format=%(worktreepath)", ref):
         return f"{display(branch)} is checked out elsewhere: git merge {head.branch} there"
     git = repository.git.with_settings(DURABLE)
-    # In this order: wherever a crash comes in between, HEAD is on a branch that holds all of it.
+    # Order matters: after a crash in between, HEAD is on a branch that has all of it.
     git.run("update-ref", ref, commit, here or "")
-    # the same commit under another name: neither index nor files change by it
+    # the same commit under another name: index and files stay unchanged
     git.run("symbolic-ref", "-m", "runner: published", "HEAD", ref)
     git.run("update-ref", "-d", head.ref, commit)
     return ""
 
 
 def _do(repository: Repository, *words: str) -> None:
-    # Switching and merging would run post-checkout and post-merge (githooks(5)), which nobody asked
-    # for.
+    # Switching and merging would run the post-checkout and post-merge hooks (githooks(5)), which
+    # are unwanted here.
     answer = repository.git.ask("-c", "core.hooksPath=/dev/null", *words)
     if answer.exit:
         raise PublishError(

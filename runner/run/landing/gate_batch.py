@@ -74,7 +74,7 @@ class GateBatch:
     """Every commit that was made for a member."""
 
     def is_open(self) -> bool:
-        """Whether any task waits here."""
+        """Return whether any task waits in this batch."""
         return bool(self.members or self._later)
 
     @property
@@ -96,7 +96,7 @@ class GateBatch:
     # --- who is in it -----------------------------------------------------------------
 
     def takes(self, task: Task, outcome: Outcome) -> bool:
-        """Whether an outcome lands with others: a gate waits, or others would have to move."""
+        """Return whether an outcome joins the batch, since its gate waits or members would move."""
         waits = bool(_find_waiting([BatchMember(task, outcome, "")]))
         return self.is_open() or outcome.base in self._made or waits
 
@@ -115,7 +115,7 @@ class GateBatch:
         return None
 
     def _is_outdated(self) -> bool:
-        """Whether the branch moved below the members; then each has to be placed again."""
+        """Return whether the branch moved below the members, so that each must be placed again."""
         moved = bool(self.members) and self.members[0].outcome.base != self.lander.head()
         if moved:
             self._end(self.members)
@@ -131,7 +131,7 @@ class GateBatch:
         return self.lander.find_refusal(task, outcome, tip)
 
     def above(self, assignment: Assignment) -> Assignment:
-        """An assignment whose base has changes of members: their tests run against it, too."""
+        """Return the assignment with the members' tests, because its base has their changes."""
         if not self.members or assignment.base != self.members[-1].commit:
             return assignment
         self._placing = assignment.task.id
@@ -140,11 +140,11 @@ class GateBatch:
         return replace(assignment, beneath=ids, taken_back=back)
 
     def forget(self, task: str) -> None:
-        """A task came back, however that ended: the next one may be placed."""
+        """Forget the task that is being placed, so that the next one may be placed."""
         self._placing = "" if self._placing == task else self._placing
 
     def delays(self, task: Task, outcome: Outcome, victims: Collection[str]) -> bool:
-        """Whether work that breaks tests of members has to be proven again after they landed."""
+        """Return whether work that breaks members' tests must be proven again after they land."""
         breaks = any(one.task.id in victims for one in self.members)
         self._later += [BatchMember(task, outcome, "")] if breaks else []
         return breaks
@@ -165,7 +165,7 @@ class GateBatch:
         self._later = [*members, *self._later]
 
     def take_later(self) -> BatchMember | None:
-        """The next that has to be placed; None where it would have to be placed once more."""
+        """Return the next task to place; None if it would have to be placed twice."""
         if self.runs_at or self._placing:
             return None
         may = (one for one in self._later if one.outcome.ending is Ending.PASSED)
@@ -184,7 +184,7 @@ class GateBatch:
     # --- runs of the suite ------------------------------------------------------------
 
     def request(self) -> Assignment | BatchVerdict | None:
-        """A run with all members; the verdict where they need none, None where all moved."""
+        """Return a suite run for all members, a verdict if none is needed, or None if all moved."""
         if self._is_outdated():
             return None
         if not _find_waiting(self.members):
@@ -212,7 +212,7 @@ class GateBatch:
         )
 
     def take_answer(self, outcome: Outcome) -> Outcome | None:
-        """What the task has in whose slot a run ended; None where an outcome is of no run."""
+        """Return the outcome of the task whose slot ran the suite; None for any other outcome."""
         ran = all(one.kind == "gate" for one in outcome.proofs)
         mine = ran and self.runs_at == outcome.task
         return self._asked[-1].outcome if mine else None
@@ -245,13 +245,13 @@ class GateBatch:
 
 
 def _find_waiting(members: Iterable[BatchMember]) -> set[str]:
-    """The ids of the gates that wait for a batch."""
+    """Return the ids of the gates that wait for a batch."""
     every = (proof for one in members for proof in one.outcome.proofs)
     return {proof.id for proof in every if proof.note == WAITS_FOR_BATCH}
 
 
 def _with_gates(members: Sequence[BatchMember], run: Outcome) -> Iterator[BatchMember]:
-    """The members with the proofs of the run, each naming all of them."""
+    """Return the members with the proofs of the suite run, which name all members."""
     names = join_few([one.task.id for one in members]) if len(members) > 1 else ""
     batch = f"ran once for {names} on their merged tree {run.tree[:_SHOWN]}" if names else ""
     for one in members:
@@ -271,7 +271,7 @@ def _replace_waiting(outcome: Outcome, run: Outcome, note: str) -> tuple[Proof, 
 
 
 def _accuse(culprit: BatchMember, before: Sequence[BatchMember], run: Outcome) -> BatchMember:
-    """The member with what the suite found, and with whom it passes."""
+    """Return the culprit with the suite's findings, and the members with which it passes."""
     names = join_few([one.task.id for one in before])
     findings = (_name_others(one, names) for one in run.findings)
     outcome = replace(

@@ -1,4 +1,4 @@
-"""Git's own locks: held by another git for an instant, or left for ever by one that was killed."""
+"""Wait for git's own locks, and report those that a killed git left."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _TRIES = 20
 _PAUSE = 0.1
-"""Seconds between tries; a git that works holds the lock of a branch for some milliseconds."""
+"""Seconds between attempts; a working git locks a branch for a few milliseconds."""
 
 
 def prepare_index(
@@ -49,9 +49,8 @@ def move_branch(
     git cannot lock an unmoved branch after many tries: the same proof would repeat without end.
     """
     if repository.publish is not None:
-        # The remote first: of a commit that is there alone the next run knows (the ref of what was
-        # last published); one that is here alone would have to be taken back from a person's
-        # branch.
+        # Remote first: the next run recognises a commit that is only there (the ref of the last
+        # publish); one that is only local would have to be removed from a person's branch.
         repository.publish(head, commit)
     for _ in range(_TRIES):
         wait_for_pruning(repository)
@@ -62,8 +61,8 @@ def move_branch(
             if index is not None:
                 index.moved = kept
             return kept
-        # Looked at before a lock is blamed: False from the swap says both, and only a lock is worth
-        # another try.
+        # Check before blaming a lock: the swap returns False for both, and only a lock justifies a
+        # retry.
         now = repository.head() if head.beneath else repository.find_head()
         if (now.ref, now.commit) != (head.ref, head.commit):
             return False
@@ -73,7 +72,7 @@ def move_branch(
 
 
 def _is_kept(repository: Repository, head: Head, commit: str) -> bool:
-    """Whether the branch has what it was moved to; else it goes back to where it was.
+    """Return whether the moved branch survived `git gc`; otherwise move it back.
 
     A collection that began in between had looked at the branch before it moved.
     """
@@ -87,7 +86,7 @@ def _is_kept(repository: Repository, head: Head, commit: str) -> bool:
 def bring_index(
     repository: Repository, paths: Sequence[str], base: str | None, landed: str | None
 ) -> None:
-    """Have the index follow a commit; may be repeated. Raises RunnerError where it is locked.
+    """Update the index after a commit; may be repeated. Raises RunnerError if it is locked.
 
     Where landings wait for a person's commit, the index is that person's alone.
     """
@@ -98,7 +97,7 @@ def bring_index(
 
 
 def _make_refusal(repository: Repository, head: Head) -> RunnerError:
-    """Why the branch does not move: a lock, or what git says where it is moved to where it is."""
+    """Return why the branch cannot be updated: a lock, or git's own error."""
     folders, old = repository.folders, head.commit or repository.zeros()
     locks = [folder / f"{head.ref}.lock" for folder in (folders.git, folders.common)]
     answer = repository.git.ask("update-ref", "--no-deref", head.ref, old, old)

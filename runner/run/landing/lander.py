@@ -1,4 +1,4 @@
-"""Landing: what passed becomes one commit on the branch the run began on, or nothing happens."""
+"""Land a proven change: one commit on the run's branch, or nothing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ else:
 def note_members(
     repository: Repository, journal: JournalWriter, tip: str, parent: str
 ) -> tuple[str, ...] | None:
-    """Say of the commits between `parent` and `tip` that they landed; the tip's own paths.
+    """Record the commits between `parent` and `tip` as landed, and return the tip's own paths.
 
     None where it landed alone.
     """
@@ -56,7 +56,7 @@ def note_members(
 
 
 def _paths(repository: Repository, commit: str) -> tuple[str, ...]:
-    """The paths that a commit changed."""
+    """Return the paths that a commit changed."""
     changed = repository.diff_trees(repository.resolve(f"{commit}^"), commit)
     return tuple(one.path for one in changed)
 
@@ -87,7 +87,7 @@ class Link:
     outcome: Outcome
     how: str
     commit: str
-    """The outcome's commit; the one before where it changed nothing."""
+    """Commit of the outcome; the previous one if it changed nothing."""
     tree: str
 
     @property
@@ -152,15 +152,15 @@ class Lander:
     journal: JournalWriter
     staging: Staging
     branch: Head
-    """What HEAD was when the run began; nothing lands on anything else."""
+    """HEAD at the start of the run; nothing lands on anything else."""
     own_documents: frozenset[str] = field(default_factory=frozenset)
-    """The runner's documents: commits of these alone do not move what tasks build on."""
+    """The runner's documents: commits of only these don't move the base of tasks."""
     outdated: Callable[[Outcome], bool] = lambda _outcome: False
-    """Whether tests that no proof of an outcome ran may say something about it."""
+    """Whether tests outside of an outcome's proofs may be affected by it."""
     held_out: Callable[[Task, str], tuple[Change, ...]] = lambda _task, _base: ()
-    """The held-out files that land with a task on a commit."""
+    """Returns the held-out files that land with a task on a commit."""
     catch_up: Callable[[], object] = lambda: None
-    """Carries landings that wait for a person's commit above what they have committed since."""
+    """Moves landings that wait for a person's commit on top of their new commits."""
 
     def land(self, task: Task, outcome: Outcome, review: str) -> Result:
         """Compare, commit, lock the index, journal, swap the branch, write files and index.
@@ -173,14 +173,14 @@ class Lander:
         if (refusal := self.find_refusal(task, outcome, head.commit or "")) is not None:
             return refusal
         outcome = self.with_held_out(task, outcome, head.commit or "")
-        # The objects are durable before the journal names them, and the journal before the branch
-        # moves: at each instant what is named by the next step is there already.
+        # Objects become durable before the journal names them, and the journal before the branch
+        # moves: whatever a step names exists already.
         commit = self.commit(task, outcome, head.commit, review)
         paths = tuple(change.path for change in outcome.changes)
         with prepare_index(self.repository, head, paths, head.commit, commit.sha) as index:
             self.note_landing(task.id, outcome.attempt, commit, paths, review, index)
-            # The compare-and-swap is the landing. What was looked at above may have changed since:
-            # only here, under git's own lock of the ref, is it decided.
+            # The compare-and-swap is the landing. The checks above may be outdated: only here,
+            # under git's own ref lock, is it decided.
             try:
                 moved = move_branch(self.repository, head, commit.sha, index=index)
             except remote.PublishError as error:
@@ -202,7 +202,7 @@ class Lander:
         return Link(task, outcome, how, made.sha, made.tree)
 
     def land_chain(self, links: Sequence[Link]) -> Result:
-        """Swap the branch to the last commit, then write the files of all of them.
+        """Move the branch to the last commit, then write the files of all of them.
 
         The journal's `task.landing` is about the last commit, from the head of before. After a
         crash it is completed as any other landing; the members before it are found by their
@@ -249,7 +249,7 @@ class Lander:
     # --- beside the branch ------------------------------------------------------------
 
     def head(self) -> str:
-        """The commit that the next landing stands on; empty before the first one."""
+        """Return the parent of the next landing; empty before the first commit."""
         self.catch_up()
         return self.repository.head().commit or ""
 
@@ -259,7 +259,7 @@ class Lander:
         return commit_tree(*made, sign=False).sha
 
     def find_refusal(self, task: Task, outcome: Outcome, tip: str) -> Refusal | None:
-        """Why an outcome could not land, were the branch at `tip`."""
+        """Return why an outcome could not land with the branch at `tip`."""
         try:
             whole = self.with_held_out(task, outcome, tip)
         except MissingFilesError as error:
@@ -267,16 +267,16 @@ class Lander:
         return self.refusal(replace(self.repository.head(), commit=tip or None), whole)
 
     def find_moved(self, base: str, tip: str) -> frozenset[str]:
-        """The paths in which two commits differ, but for the runner's documents."""
+        """Return the paths in which two commits differ, without the runner's documents."""
         changed = self.repository.diff_trees(base or None, tip)
         return frozenset(one.path for one in changed) - self.own_documents
 
     def diff(self, base: str, commit: str) -> tuple[Change, ...]:
-        """The changes from one commit to another, with their bytes."""
+        """Return the changes from one commit to another, with content."""
         return changes_between(self.repository, base or None, commit)
 
     def with_held_out(self, task: Task, outcome: Outcome, base: str) -> Outcome:
-        """The outcome with the held-out files of its task, which no attempt has seen.
+        """Return the outcome with its task's held-out files added. Raises MissingFilesError.
 
         Raises MissingFilesError where one of them is not in the store.
         """
@@ -292,7 +292,7 @@ class Lander:
         review: str,
         index: HeldIndex,
     ) -> None:
-        """Say in the journal what is about to land, and by which lock of the index."""
+        """Record in the journal the commit that is about to land, and the lock of the index."""
         event = TaskLanding(
             tree=commit.tree,
             parent=commit.parent or "",
@@ -305,11 +305,11 @@ class Lander:
         self.journal.note(event, task=task, attempt=attempt, durable=True)
 
     def refusal(self, head: Head, outcome: Outcome) -> Refusal | None:
-        """Why nothing of an outcome may land on this head now."""
+        """Return why an outcome must not land on this head now, or None."""
         refusal = self._refusal(head, outcome)
         if refusal is not None:
             return refusal
-        # Plumbing runs no filter: raw bytes would be stored where a pointer belongs.
+        # Plumbing runs no filter: raw bytes would be stored instead of a pointer.
         filtered = find_filtered(self.repository, [change.path for change in outcome.changes])
         if filtered:
             return Filtered(filtered)
@@ -317,7 +317,7 @@ class Lander:
         return FilesInTheWay(blocked) if blocked else None
 
     def commit(self, task: Task, outcome: Outcome, parent: str | None, review: str) -> Commit:
-        """A task's commit on `parent`, with its evidence; it is on no branch yet."""
+        """Create a task's commit on `parent` with its evidence, without moving a branch."""
         message = _message(task, outcome, review, name_project(self.repository.prefix))
         return commit_tree(self.repository, parent, outcome.changes, message, names_files=True)
 
@@ -327,7 +327,7 @@ class Lander:
         return self.repository.configuration().is_true("core.autocrlf")
 
     def _refusal(self, head: Head, outcome: Outcome) -> Moved | Conflict | Elsewhere | None:
-        """Why the outcome cannot land on this head as it is."""
+        """Return why the outcome cannot land on this head unchanged, or None."""
         if head.ref != self.branch.ref:
             return Elsewhere(f"the run began on {self.branch.shown}; HEAD is now {head.shown}")
         base = outcome.base or None
@@ -342,7 +342,7 @@ class Lander:
         both = tuple(change.path for change in outcome.changes if change.path in moved)
         if both:
             return Conflict(head.commit or "", both)
-        # what no command proved is proven as well on any base: its own bytes are all there is
+        # an unproven result is equally valid on any base: it only depends on its own bytes
         return Moved(head.commit or "") if outcome.proofs or self.outdated(outcome) else None
 
     def finish(
@@ -354,7 +354,7 @@ class Lander:
         own: tuple[str, ...] | None = None,
         index: HeldIndex | None = None,
     ) -> Landed:
-        """Bring the real tree and index after a commit that is on the branch; may be repeated.
+        """Update work tree and index after a commit on the branch; may be repeated.
 
         `own` are the task's paths where commits of others landed in the same step. `index` was
         prepared before the branch moved.
@@ -365,8 +365,8 @@ class Lander:
             with prepare_index(*where, paths, made.parent, made.commit) as prepared:
                 prepared.moved = True
                 return self.finish(task, attempt, made, changes, own, prepared)
-        # The files come last, since they are the only part that can be made again from the commit;
-        # a person's edit that came meanwhile stays, and ours waits as a staged write.
+        # Files come last, since only they can be restored from the commit; a person's concurrent
+        # edit is kept, and ours waits as a staged write.
         late = safe_io.place(self.root, changes, converts=self._converts)
         for change in late:
             with self.journal.tolerate(f"{task}: no staged copy of {change.path}"):
@@ -402,11 +402,11 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
         return None  # it was to land on another branch than is checked out now
     if head.commit is None and event.parent:
         return None
-    # What `place` writes beside a file before the rename; no name of it is in any record.
+    # Temporary file that `place` makes before the rename; no record has its name.
     for path in event.paths:
         sweep_beneath(lander.root, path)
-    # By its trailers, and not by its name alone: after the crash a person may have rebased or
-    # amended what it left on the branch.
+    # By trailers, not by name alone: after the crash a person may have rebased or amended the
+    # commit.
     found = (
         repository.find_landing(
             head.commit, open_landing.task, open_landing.attempt, since=event.parent or None
@@ -416,8 +416,8 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
     )
     if found is None:
         reached = (head.commit or "") == event.parent and bool(event.commit)
-        # `git gc` prunes objects that nothing refers to (two weeks, gc.pruneExpire): then the work
-        # is lost and the task runs again.
+        # `git gc` prunes unreferenced objects (two weeks, gc.pruneExpire): then the work is lost
+        # and the task runs again.
         if not reached or repository.resolve(event.commit) is None:
             return None
         return _land_again(lander, open_landing, event, head)
@@ -449,12 +449,12 @@ def _land_again(
 
 
 def _is_branch(head: Head, shown: str) -> bool:
-    """Whether this is what a run began on; a detached head goes by its commit, which moves."""
+    """Return whether HEAD is the one that the run started on; a detached head may move."""
     return head.shown == shown or (head.detached and shown.startswith("detached head"))
 
 
 def changes_between(repository: Repository, base: str | None, commit: str) -> tuple[Change, ...]:
-    """The changes of a commit against its base, with their bytes."""
+    """Return the changes from a base to a commit, with their bytes."""
     changes = []
     for entry in repository.diff_trees(base, commit):
         before = repository.content(entry.old_sha) if entry.old_mode else None
@@ -476,7 +476,7 @@ def changes_between(repository: Repository, base: str | None, commit: str) -> tu
 
 
 def _message(task: Task, outcome: Outcome, review: str, project: str) -> str:
-    """The commit message: what, and the evidence that every clone carries."""
+    """Return the commit message with the evidence of the task in trailers."""
     return build_message(
         subject(task.id, task.title, task.type),
         "",
@@ -495,6 +495,6 @@ def _message(task: Task, outcome: Outcome, review: str, project: str) -> str:
 
 
 def _grade(task: Task, outcome: Outcome) -> str:
-    """`proven by tests`, `unproven: only documents`: what the commit's own DONE is worth."""
+    """Return the grade for the commit: `proven by tests`, `unproven: only documents`."""
     paths = [change.path for change in outcome.changes]
     return grade_of(outcome.proofs, none=without_proof(task.no_proof, paths)).words

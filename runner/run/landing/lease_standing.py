@@ -1,4 +1,4 @@
-"""How the lease of a branch stands: who holds it, and for how long this clone saw it unchanged."""
+"""The state of a branch's lease: its holder, and how long this clone saw it unchanged."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ _TOKEN = "token"
 
 
 _OPEN = "open "
-"""Before a branch's name: the remote is known to take pushes to it."""
+"""Prefix of a branch to which the remote is known to accept pushes."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseState:
-    """How the lease of a branch stands in the remote."""
+    """The state of a branch's lease in the remote."""
 
     ref: str
-    """Where it is, or would be."""
+    """Ref of the lease, existing or not."""
     value: str | None
-    """The object that says it; None where nobody holds it."""
+    """Object of the lease; None if it is free."""
     lease: LeaseHolder
     is_own: bool
-    """Whether this clone took it."""
+    """Whether this clone holds it."""
     unchanged: float
-    """Seconds for which this clone has seen that same value."""
+    """Seconds for which this clone has seen the same value."""
     is_over: bool
-    """Whether it may be taken over: nobody renewed it for a whole ttl."""
+    """Whether it may be taken over: no renewal for a whole ttl."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseMemory:
-    """What a clone knows of leases, in the user's cache folder of it.
+    """A clone's memory of leases, in the user's cache folder.
 
     The token of its own, by which it knows it again after a crash, and which value of another's it
     saw first when, by the monotonic clock. Where the folder is taken away, waiting begins anew.
@@ -62,22 +62,22 @@ class LeaseMemory:
         return self._read().get(_TOKEN, ("", 0.0))[0]
 
     def keep_token(self, token: str) -> None:
-        """Remember it, or with an empty one forget it, durably."""
+        """Save the token durably; an empty one removes it."""
         self._write({**self._read(), _TOKEN: (token, 0.0)})
 
     def is_open(self, branch: str) -> bool:
-        """Whether the remote is known to take pushes to a branch."""
+        """Return whether the remote is known to accept pushes to a branch."""
         return f"{_OPEN}{branch}" in self._read()
 
     def keep_open(self, branch: str, *, is_open: bool) -> None:
-        """Remember that it takes them, or that it is not known any more."""
+        """Save or remove the note that the remote accepts pushes of a branch."""
         known = {name: one for name, one in self._read().items() if name != f"{_OPEN}{branch}"}
         self._write({**known, f"{_OPEN}{branch}": ("", 0.0)} if is_open else known)
 
     def time_unchanged(self, ref: str, value: str) -> float:
-        """Seconds since this very value was first seen there."""
-        # CLOCK_MONOTONIC counts for the whole machine from its start (clock_gettime(2)): what one
-        # process kept another may compare, and no clock that is set moves it.
+        """Return the seconds since this value was first seen on the remote."""
+        # CLOCK_MONOTONIC counts for the whole machine since boot (clock_gettime(2)): processes can
+        # compare its values, and setting the clock does not change it.
         known, now = self._read(), effects.monotonic()
         seen, at = known.get(ref, ("", now))
         if seen == value and at <= now:  # a machine that was started again counts from 0
@@ -99,12 +99,12 @@ class LeaseMemory:
 
 
 def host_name() -> str:
-    """What this machine is called."""
+    """Return the host name of this machine."""
     return socket.gethostname()
 
 
 def person_name(environ: Mapping[str, str]) -> str:
-    """The person's name on this machine."""
+    """Return the user's name on this machine."""
     if name := environ.get("LOGNAME") or environ.get("USER"):
         return name
     try:
@@ -116,7 +116,7 @@ def person_name(environ: Mapping[str, str]) -> str:
 def find_standing(
     remote: Remote, branch: str, seen: Mapping[str, str], memory: LeaseMemory, seconds: float
 ) -> LeaseState:
-    """How a branch's lease stands, of its two places where somebody holds it.
+    """Return the state of a branch's lease, from whichever of its two refs is held.
 
     `seen` are the remote's refs, `seconds` the own ttl: a holder that asks for more has it.
     Raises RemoteAwayError.
@@ -129,7 +129,7 @@ def find_standing(
             own = bool(token) and (lease.token, lease.host) == (token, host_name())
             over = unchanged >= max(seconds, lease.patience)
             found.append(LeaseState(ref, value, lease, own, unchanged, over))
-    # Of two places the one decides that somebody else holds: it comes first.
+    # Of two places, one held by somebody else decides: it comes first.
     found.sort(key=lambda one: one.is_own or one.is_over)
     free = LeaseState(
         refs_of(branch)[0], None, LeaseHolder(), is_own=False, unchanged=0.0, is_over=True
@@ -141,7 +141,7 @@ def find_standing(
 
 
 def make_held_error(name: str, branch: str, there: LeaseState, seconds: float) -> PublishError:
-    """Somebody builds the branch: who, since when, what, and what may be done."""
+    """Return the error for a held lease: its holder, its work and the options."""
     patience = max(seconds, there.lease.patience)
     return PublishError(
         f"{display(branch)} is being built {there.lease}",
@@ -154,7 +154,7 @@ def make_held_error(name: str, branch: str, there: LeaseState, seconds: float) -
 
 
 def make_refused_error(name: str, branch: str, output: str) -> PublishError:
-    """The remote takes the lease at neither place."""
+    """Return the error for a lease that the remote rejects in both places."""
     return PublishError(
         f"{display(name)} rejected the lease of {display(branch)}",
         detail=output,
@@ -164,7 +164,7 @@ def make_refused_error(name: str, branch: str, output: str) -> PublishError:
 
 
 def make_unanswered_error(error: RemoteAwayError) -> RunnerError:
-    """The remote went away in the middle of a landing, for a whole ttl."""
+    """Return the error for a remote that became unreachable during a landing."""
     return RunnerError(
         f"{error.message}, so it is unknown whether the last landing arrived there",
         detail=error.detail,

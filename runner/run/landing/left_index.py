@@ -1,4 +1,4 @@
-"""The `index.lock` that a killed command left: its landing is finished, or the lock is removed."""
+"""Finish the landing of a killed command, or remove the `index.lock` that it left."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def finish_left_index(folders: Folders, recorded: Callable[[], TaskLanding | Non
     if left is None:
         return ""
     try:
-        # The whole repository: the command may run in another project of it.
+        # The whole repository: the command may run in another of its projects.
         with Repository.open(folders.top) as repository:
             return _finish(repository, left)
     finally:
@@ -56,7 +56,7 @@ def _find_left(folders: Folders, recorded: Callable[[], TaskLanding | None]) -> 
     if (found := index_lock.take_left_index(folders.git, index)) is not None:
         base, _, commit = found[1].partition("@")
         return _Left(found[0], base, commit)
-    # Where a file cannot have two names, or a power failure took the second one.
+    # If a file cannot have two names, or a power failure removed the second.
     event = recorded()
     if event is None or not event.lock_digest:
         return None

@@ -1,4 +1,4 @@
-"""`git.commit = "manual"`: what landed and waits for a person to commit it, kept above their HEAD.
+"""`git.commit = "manual"`: landed work that waits for a person's commit.
 
 Landings are commits as always, each on the one before, but on a ref of the runner's own instead of
 the branch (`refs/worktree/runner/manual/tip`), and the index stays as it is. While the commit that
@@ -42,12 +42,12 @@ class ManualCommit:
 
     repository: Repository
     documents: frozenset[str]
-    """The runner's own: they wait for nobody, and a person's commit of them wins."""
+    """The runner's documents: they need no approval, and a person's commit of them wins."""
     manual: bool = False
-    """Whether what lands is to wait; what waits already does, whatever this says."""
+    """Whether new landings wait; already waiting ones do in any case."""
 
     def begin(self, journal: JournalWriter) -> str:
-        """Bring what waits above the commit that is checked out now; gives a line to show.
+        """Catch up with the landings above the checked-out commit, and return a line to show.
 
         Only under the run's lock, before anybody asks what HEAD is. Raises RunnerError before the
         first commit, which has nothing below it that could wait.
@@ -101,7 +101,7 @@ class ManualCommit:
         return descends
 
     def settle(self, journal: JournalWriter, *, carried: bool = False) -> None:
-        """Have it over where HEAD holds all that waited, or where it is gone from the tree."""
+        """Finish waiting landings that HEAD includes, or that were removed from the tree."""
         head = self.repository.head()
         if head.beneath is None or head.commit is None or head.commit == head.beneath:
             return
@@ -114,21 +114,21 @@ class ManualCommit:
             self._let_go(head.commit)
         elif not paths and (landed or carried):
             self._adopt(journal, landed, head.beneath)
-            # The journal may still rest on a landing that waited, such as a STALE task's.
+            # The journal may still refer to a waiting landing, such as a STALE task's.
             named = any(known.commit in landed for known in journal.state.tasks.values())
             self._let_go(head.commit if named else "")
 
     # --- details ----------------------------------------------------------------------
 
     def _find_landings(self, base: str, tip: str) -> Mapping[str, tuple[str, int]]:
-        """Task and attempt of each landing that waits, by its commit."""
+        """Return task and attempt of each waiting landing, by its commit."""
         found = self.repository.log_trailers(tip, since=base)
         return {one.commit: (one.task, one.attempt) for one in found if not one.checked}
 
     def _adopt(
         self, journal: JournalWriter, landed: Mapping[str, tuple[str, int]], head: str
     ) -> None:
-        """Say of tasks that are DONE which of the person's commits they are in."""
+        """Record which of the person's commits include the DONE tasks."""
         moved = {
             known.commit: known
             for known in journal.state.tasks.values()
@@ -146,7 +146,7 @@ class ManualCommit:
     def _find_commits(
         self, head: str, wanted: set[tuple[str, int]]
     ) -> Mapping[tuple[str, int], str]:
-        """The commits of these tasks and attempts, as far as trailers tell of them."""
+        """Return the commits of these attempts, found by their trailers."""
         found: dict[tuple[str, int], str] = {}
         for one in self.repository.log_trailers(head):
             if len(found) == len(wanted):
@@ -156,7 +156,7 @@ class ManualCommit:
         return found
 
     def _carry(self, base: str, tip: str, head: str) -> str:
-        """A commit above `head` with what waits, that names both: no landing is forgotten."""
+        """Create a commit on `head` that carries the uncommitted landings, with both parents."""
         theirs = [one.path for one in self.repository.diff_trees(base, head)]
         index_lock.sync_index(
             self.repository, theirs, base, head
@@ -183,12 +183,11 @@ class ManualCommit:
         git.run("update-ref", WAITING_BASE, base)
 
     def _let_go(self, kept: str) -> None:
-        """Nothing waits any more; what nobody has committed is kept under a ref of its own."""
+        """Remove the waiting refs; uncommitted landings stay under a separate ref."""
         if kept:
             keep_ref(self.repository, f"manual/left-{kept[:12]}", kept)
         git = self.repository.git.with_settings(DURABLE)
-        # The base first: without it the tip counts for nothing, so a crash in between lets go as
-        # well.
+        # Base first: without it the tip does not count, so a crash in between also releases it.
         git.run("update-ref", "-d", WAITING_BASE)
         git.run("update-ref", "-d", WAITING_TIP)
 
@@ -206,7 +205,7 @@ def _make_adopted(known: TaskState, commit: str) -> TaskAdopted:
 
 
 def find_kept_landings(repository: Repository) -> Mapping[tuple[str, int], str]:
-    """The commits of landings that the branch does not have, by task and attempt."""
+    """Return the commits of landings that the branch lacks, by task and attempt."""
     head = repository.find_head().commit
     names = ("--format=%(objectname)", WAITING_TIP, "refs/runner/manual/")
     tips = repository.git.run("for-each-ref", "--sort=creatordate", *names).decode("ascii").split()

@@ -1,4 +1,4 @@
-"""What is done where the branch or the plan moved while a task was built.
+"""Handle a branch or plan that moved while a task was built.
 
 Held work is carried to the commit that is there now, or given back. A person saves the plan while a
 run goes on: a task whose section they edit is not landed. A task whose proof takes long is proven
@@ -51,30 +51,30 @@ class LandingQueue:
     _parked: deque[Parked] = field(default_factory=deque)
 
     def mark_overtaken(self, task: str) -> None:
-        """A task has to be proven once more, since another one landed before it."""
+        """Count a further round of proof for a task, since another one landed before it."""
         self._rounds[task] = self._rounds.get(task, 0) + 1
         if self._rounds[task] >= ROUNDS and not self.holder:
             self.holder = task
 
     def parks(self, task: Task, outcome: Outcome, how: str) -> bool:
-        """Whether work has to wait for the one that has the turn; then it is kept here."""
+        """Queue work that must wait for the current holder; return whether it was queued."""
         if not self.holder or self.holder == task.id:
             return False
         self._parked.append(Parked(task, outcome, how))
         return True
 
     def over(self, task: str) -> None:
-        """A task has landed, or will not: the turn is free if it had it."""
+        """Release the turn of a task that has landed or will not land."""
         self._rounds.pop(task, None)
         if self.holder == task:
             self.holder = ""
 
     def next_parked(self) -> Parked | None:
-        """The longest parked work, once nobody has the turn."""
+        """Return the oldest queued work if there is no current holder, else None."""
         return self._parked.popleft() if self._parked and not self.holder else None
 
     def withdraw(self, task: str) -> Outcome | None:
-        """What a task has parked, which is not to land any more; None where it has nothing."""
+        """Remove and return a task's parked outcome; None if it has none."""
         for one in self._parked:
             if one.task.id == task:
                 self._parked.remove(one)
@@ -82,7 +82,7 @@ class LandingQueue:
         return None
 
     def give_up(self) -> tuple[Parked, ...]:
-        """Everything that is parked, where the run ends before its turn comes."""
+        """Remove and return all parked work at the end of a run."""
         left = tuple(self._parked)
         self._parked.clear()
         return left
@@ -94,16 +94,16 @@ class PlanConflict:
 
     path: Path
     is_ours: Callable[[bytes], bool]
-    """Whether nothing but the run's own statuses was written into a text since it began."""
+    """Whether only the run's own statuses were written to a text since it began."""
     read: Callable[[bytes], Plan]
     note: Callable[[PlanUpdated], object] = lambda _event: None
-    """Tells the journal of a text that is not the one of before."""
+    """Records in the journal that the text changed."""
     _seen: tuple[int, int, int] | None = None
     _tasks: Mapping[str, Task] = field(default_factory=dict)
     _asked: Mapping[str, str] = field(default_factory=dict)
 
     def describe_edit(self, task: Task) -> str:
-        """What a person changed of a task since the run began, in words; empty for nothing."""
+        """Describe what a person changed in a task since the run began; empty if nothing."""
         self._look()
         if not self._tasks:  # theirs is none, or half saved
             return ""
@@ -116,11 +116,11 @@ class PlanConflict:
         return f"`!change {self._asked[task.id]}`" if task.id in self._asked else ""
 
     def _look(self) -> None:
-        # Before it is read: a save in between has another stamp, and is seen by the next look.
+        # Before reading: a save in between has another stamp and is found by the next check.
         try:
             now = self.path.stat()
-            # With the inode: editors save by a rename, which shows even where time and size are
-            # the same.
+            # Include the inode: editors save by a rename, which it shows even with equal time and
+            # size.
             seen = (now.st_mtime_ns, now.st_size, now.st_ino)
             if seen == self._seen:
                 return
@@ -137,7 +137,7 @@ class PlanConflict:
 
 
 def put_back(task: Task, outcome: Outcome, how: str, books: OutcomeRecorder) -> None:
-    """Keep what was built on the old words as a draft, and have the task wait for the next run.
+    """Save work for an edited task as a draft, and return the task to the next run.
 
     What was DONE before is STALE by it, and waits for a person; what was new is PENDING. What asked
     for the rebuild itself is a reason that stays when the edit is taken back, and so is a `!change`
@@ -159,7 +159,7 @@ def put_back(task: Task, outcome: Outcome, how: str, books: OutcomeRecorder) -> 
 def carry_held(
     held: dict[str, tuple[Change, ...]], repository: Repository, journal: JournalWriter
 ) -> None:
-    """Restate held changes against HEAD: a person may have committed what was in their way.
+    """Rebase held changes onto HEAD, where a person may have committed meanwhile.
 
     Where both changed the same lines the task runs again, and its brief says so.
     """

@@ -1,4 +1,4 @@
-"""A lease of a name that is no branch: one program at a time does something for a repository."""
+"""A lease for a name that is no branch: one program at a time acts for a repository."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NameLease(BranchLease):
     """Held, renewed and given back as a branch's; nothing lands under it."""
 
     def _require_tip(self, seen: Mapping[str, str]) -> None:
-        """What is checked out has nothing to do with it."""
+        """Do nothing, since the checked-out branch does not matter here."""
 
 
 def open_name_lease(
@@ -29,5 +29,5 @@ def open_name_lease(
     environ: Mapping[str, str],
     memory: Path,
 ) -> NameLease:
-    """The lease of a name in a remote; `memory` is a folder that no branch's lease uses."""
+    """Create the lease of a name in a remote; `memory` is its own folder."""
     return NameLease(repository, remote, name, environ, LeaseMemory(memory), seconds)

@@ -1,4 +1,4 @@
-"""Work that the first versions kept under names that all plans of a repository shared.
+"""Read refs of the first versions, which all plans of a repository shared.
 
 Each plan has names of its own by now. What is surely one plan's is moved to them at its first run;
 what may be another's stays where it is, and nothing is lost either way.
@@ -31,13 +31,13 @@ def take_old_refs(repository: Repository) -> None:
         own, commit = own_name(repository, name), read_ref(repository, name)
         if commit is None or read_ref(repository, own) or not _is_ours(repository, commit):
             continue
-        # One transaction, with the commit that was seen: whoever moves it at this moment keeps it.
+        # One transaction with the commit that was read: anyone who moves it right now keeps it.
         lines = f"create refs/runner/{own} {commit}\ndelete refs/runner/{name} {commit}\n"
         git.ask("update-ref", "--stdin", stdin=lines.encode())
 
 
 def _is_ours(repository: Repository, commit: str) -> bool:
-    """Whether its files lie in the plan's folder, and no other work tree can have built it."""
+    """Return whether a commit's files are in this plan's folder and no other tree made it."""
     output = repository.git.run(
         *("diff-tree", "--root", "--no-commit-id", "-r", "-z", "--name-only", "--no-renames"),
         commit,
@@ -55,7 +55,7 @@ def _is_ours(repository: Repository, commit: str) -> bool:
 
 
 def _find_other_heads(repository: Repository) -> Iterator[str]:
-    """The heads of other work trees in which the same plan was built, too."""
+    """Yield the heads of other work trees that have a journal for this plan."""
     inside = repository.prefix.value
     own = os.path.realpath(repository.root)
     for entry in repository.git.run("worktree", "list", "--porcelain", "-z").split(b"\0\0"):

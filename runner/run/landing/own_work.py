@@ -1,4 +1,4 @@
-"""What of a later commit is still a task's own work: for measuring how much of it its tests run."""
+"""Find a task's own lines in a later commit, to measure their coverage."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
 
 _FEW = 4
-"""Commits that are compared here; of more git is asked at once."""
+"""Commits that are compared here; for more, git is called at once."""
 _MOST_LINES = 20_000
-"""Of longer files every line that was there counts as before; comparing them takes too long."""
+"""In longer files every existing line counts as old; comparing them takes too long."""
 _EXACT = 4_000
-"""Lines of both texts up to which every common line is looked for."""
+"""Lines of both texts up to which every common line is matched."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnWork:
-    """What a task landed, as it stands in a later commit, and what stands around it."""
+    """A task's landed lines as they are in a later commit, and their surroundings."""
 
     changes: tuple[Change, ...] = ()
     others: Mapping[str, bytes | None] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class OwnWork:
     has no lines of others."""
 
     def within(self, outputs: tuple[str, ...]) -> OwnWork:
-        """The same of what the task may still write.
+        """Return only the work in the task's current output files.
 
         A file that its Output files do not name any more is its work no longer: the id may have
         been another task's in an older plan, which left the file.
@@ -58,7 +58,7 @@ class Landings:
     _lock: Lock = field(default_factory=Lock)
 
     def of(self, task: str, tip: str) -> tuple[str, ...]:
-        """The commits of a task that `tip` reaches, newest first; none that were undone."""
+        """Return the task's commits below `tip` that were not undone, newest first."""
         with self._lock:
             if tip and tip != self._asked:
                 for id_, commits in self._since(tip).items():
@@ -67,7 +67,7 @@ class Landings:
             return self._commits.get(task, ())
 
     def work(self, task: str, tip: str) -> OwnWork:
-        """What is left of all landings of a task in the commit `tip`."""
+        """Return what remains of all landings of a task in the commit `tip`."""
         if (task, tip) not in self._work:
             found = own_work(self.repository, {task: self.of(task, tip)}, tip)
             self._work[task, tip] = found.get(task, OwnWork())
@@ -88,7 +88,7 @@ class Landings:
 def own_work(
     repository: Repository, landings: Mapping[str, Iterable[str]], head: str
 ) -> Mapping[str, OwnWork]:
-    """By task what is left in `head` of the commits that landed it, the newest first.
+    """Return by task what remains in `head` of the commits that landed it, newest first.
 
     Git is asked once for all of them; what this clone does not have, it passes over.
     """
@@ -112,7 +112,7 @@ def _work(repository: Repository, entries: Iterable[TreeChange], head: str) -> O
 
 
 def entries_of(repository: Repository, commits: Sequence[str]) -> dict[str, list[TreeChange]]:
-    """What each commit changed (git-diff-tree(1), --stdin and raw output format).
+    """Return the changes of each commit (git-diff-tree(1), --stdin and raw output format).
 
     A few are compared here: most of their folders are known from landing them.
     """
@@ -121,7 +121,7 @@ def entries_of(repository: Repository, commits: Sequence[str]) -> dict[str, list
         if all(len(parents) == 1 for parents in before.values()):
             return {commit: _compare(repository, before[commit][0], commit) for commit in commits}
     answer = repository.git.ask(
-        # --root: of the first commit, which has no parent, it would say nothing otherwise
+        # --root: otherwise it prints nothing for the first commit, which has no parent
         # (git-diff-tree(1)).
         *("diff-tree", "--stdin", "--root", "-r", "-z", "--raw", "--no-renames"),
         *("--no-ext-diff", "--no-textconv", "--no-color"),
@@ -141,7 +141,7 @@ def entries_of(repository: Repository, commits: Sequence[str]) -> dict[str, list
 
 
 def _compare(repository: Repository, old: str, new: str) -> list[TreeChange]:
-    """What differs between two commits, of which the run knows the trees from then on."""
+    """Return the differences of two commits, whose trees are then cached."""
     for one in (old, new):
         repository.tree_of(one)
     return list(repository.diff_trees(old, new))
@@ -150,7 +150,7 @@ def _compare(repository: Repository, old: str, new: str) -> list[TreeChange]:
 def _find_left(
     repository: Repository, entries: Sequence[TreeChange], head: str
 ) -> tuple[Change, bytes | None] | None:
-    """A file as it stands now, and what stands around; None where nothing of it is left."""
+    """Return the remaining own change of a file and its other content; None if none is left."""
     path = entries[0].path
     wrote = [one for one in entries if one.new_mode]
     now = repository.blob(head, path) if wrote else None
@@ -166,7 +166,7 @@ def _find_left(
 
 
 def _pairs(repository: Repository, wrote: Iterable[TreeChange]) -> Iterator[tuple[bytes, bytes]]:
-    """What each commit found and what it made of it, as far as this clone has them."""
+    """Yield old and new content of each change that exists in this clone."""
     for one in wrote:
         old = repository.content(one.old_sha) if one.old_mode else b""
         made = repository.content(one.new_sha)
@@ -186,7 +186,7 @@ def _change(path: str, mode: int, before: bytes | None, now: bytes) -> Change:
 
 
 def _without_own(landed: Sequence[tuple[bytes, bytes]], now: bytes) -> bytes:
-    """The file as it is now, without the lines that the task's commits added."""
+    """Return the current file without the lines that the task's commits added."""
     here = now.splitlines(keepends=True)
     texts = [[text.splitlines(keepends=True) for text in pair] for pair in landed]
     if max(len(here), *(len(text) for pair in texts for text in pair)) > _MOST_LINES:
@@ -200,11 +200,11 @@ def _without_own(landed: Sequence[tuple[bytes, bytes]], now: bytes) -> bytes:
 
 
 def _find_kept_lines(old: Sequence[bytes], new: Sequence[bytes]) -> dict[int, int]:
-    """Lines of `old` that are in `new`, by their numbers there, from 0."""
+    """Return the line numbers in `new` of the lines of `old` that are unchanged."""
     if old == new:
         return {line: line for line in range(len(old))}
-    # From 200 lines on the heuristic takes any line for junk that makes more than 1 % of a file,
-    # such as the blank ones (difflib's documentation; CPython gh-47235). Without it, a lock file of
+    # From 200 lines on the heuristic treats lines that make up more than 1 % of a file, such as
+    # blank ones, as junk (difflib's documentation; CPython gh-47235). Without it, a lock file of
     # 9,000 lines takes 38 seconds.
     matcher = SequenceMatcher(None, old, new, autojunk=len(old) + len(new) > _EXACT)
     return {

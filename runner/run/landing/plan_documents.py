@@ -1,4 +1,4 @@
-"""The person's documents that the runner writes into: the plan's statuses and the ownership map."""
+"""Write into the person's documents: the plan's statuses and the ownership map."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PlanDocument:
     ours: bool = False
 
     def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
-        """The committed plan with today's statuses; tasks that only the file has stay out."""
+        """Return the committed plan with current statuses, without uncommitted tasks."""
         del working
         return self.edited(committed, self.statuses())
 
@@ -39,7 +39,7 @@ class OwnershipDocument:
 
     root: Path
     landed: Callable[[], Iterable[tuple[str, Iterable[str]]]] = tuple
-    """Every task that ever landed with the paths it wrote; asked only where it matters."""
+    """Every landed task with the paths it wrote; called only if needed."""
     path: str = OWNERSHIP_MAP
     _rows: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _written: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class OwnershipDocument:
         return file.exists() and lines.issuperset(file.read_bytes().splitlines())
 
     def add(self, task: str, paths: Iterable[str]) -> None:
-        """Remember that a task wrote these files."""
+        """Record that a task wrote these files."""
         _add(self._rows, task, paths)
 
     def keep_up(self) -> None:
@@ -84,7 +84,7 @@ class OwnershipDocument:
         self._written = dict(self._rows)
 
     def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
-        """The committed map with our rows."""
+        """Return the committed map with the runner's rows added."""
         del working
         return add_owners(committed, self._rows) if self._rows else committed
 

@@ -1,4 +1,4 @@
-"""Whether a remote lets its branch be moved at all, asked before anything is built on it.
+"""Check before a build whether the remote accepts updates of its branch.
 
 A protected branch answers only to a push. One is made that cannot be carried out: together with
 the branch a ref below it is asked for, and git keeps no two refs of which one is a folder of the
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from runner.run.landing.lease_standing import LeaseMemory
 
 _DECLINED = ("declined", "protected")
-"""What git's hooks and the forges call it; a push that only cannot be carried out says else."""
+"""Words of git's hooks and the forges for a rejection; other failures differ."""
 
 
 def find_protection(remote: Remote, repository: Repository, branch: str, tip: str) -> str | None:
-    """What the remote says against a landing on `tip`; empty where it would take one.
+    """Return why the remote would reject a landing; empty if it accepts one, None if unknown.
 
     None where it does not say, or declines every push of such names: the first landing tells.
     """
@@ -36,8 +36,8 @@ def find_protection(remote: Remote, repository: Repository, branch: str, tip: st
     refusals = remote.try_in_vain(commit, ref, below)
     if not any(word in refusals.get(ref, "") for word in _DECLINED):
         return "" if ref in refusals else None
-    # A rule about all new refs declines the probe's own name as well: then nothing is known of
-    # the branch.
+    # A rule about all new refs also rejects the probe's own name: then nothing is known about the
+    # branch.
     alone = remote.try_in_vain(commit, below)
     is_name = any(word in alone.get(below, "") for word in _DECLINED)
     return None if is_name else refusals[ref]

@@ -1,4 +1,4 @@
-"""The record commit at the end of a run: the runner's documents, no person's unsaved edits."""
+"""Create the record commit at the end of a run, without a person's unsaved edits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RunDocument(Protocol):
         """Whether the runner made the file: then it is committed though nobody added it."""
 
     def content_to_commit(self, committed: bytes, working: Callable[[], bytes]) -> bytes:
-        """What is to be committed: the committed text (empty when there is none) plus our part.
+        """Return the content to commit: the committed text (empty if there is none) plus our part.
 
         `working` reads the file, which may be megabytes; it raises FileNotFoundError.
         """
@@ -54,11 +54,11 @@ class _Write:
 
 @dataclass(frozen=True, slots=True)
 class LastRecord:
-    """What the journal knows of the last record commit that was made in this clone."""
+    """The journal's facts about the last record commit that was made in this clone."""
 
     commit: str = ""
     bases: Collection[str] = ()
-    """Commits that tasks were proven on."""
+    """Commits on which tasks were proven."""
 
 
 def record(
@@ -98,7 +98,7 @@ def _move_on(
     writes: Sequence[_Write],
     trailers: tuple[tuple[str, str], ...],
 ) -> Commit | None:
-    """Make the commit and move the branch there; None where it did not. Raises PublishError."""
+    """Commit and move the branch; None if it could not be moved. Raises PublishError."""
     commit = (_amend(repository, head, last, writes, trailers) if last else None) or commit_tree(
         repository, head.commit, writes, _message(repository, trailers), names_files=bool(trailers)
     )
@@ -121,7 +121,7 @@ def _amend(
     writes: Sequence[_Write],
     trailers: Sequence[tuple[str, str]],
 ) -> Commit | None:
-    """A commit in place of HEAD's own record, with what that wrote; None where it has to stay."""
+    """Amend the record commit at HEAD with new writes; return None if that is not possible."""
     parent = find_amendable(
         repository, head, last.commit, sign_off(repository, _message(repository)), last.bases
     )
@@ -134,8 +134,8 @@ def _amend(
     made = commit_tree(
         repository, parent, list(all_.values()), _message(repository, trailers), names_files=says
     )
-    # Back where the commit beneath is, there is nothing to say in its place: a record of that
-    # stands on the last one, as for any step.
+    # If everything is reverted to the previous commit, no record replaces it: a record of that is
+    # based on the last one, like any step.
     return made if says or made.tree != repository.tree_of(parent) else None
 
 
@@ -144,7 +144,7 @@ def _content(repository: Repository, change: TreeChange) -> bytes | None:
 
 
 def follow(repository: Repository, documents: Iterable[str], recorded: str = "") -> None:
-    """Bring the index after a record commit that a crash cut off from it; may be repeated.
+    """Update the index after a record commit that a crash interrupted; may be repeated.
 
     `recorded` is the last record that the journal knows: where another took its place, the index
     may still be as that one was.
@@ -160,7 +160,7 @@ def follow(repository: Repository, documents: Iterable[str], recorded: str = "")
 
 
 def find_checked_in(repository: Repository, since: str) -> frozenset[str]:
-    """What record commits between `since` and HEAD already say of tasks without a commit."""
+    """Return the lines on tasks without a commit in record commits between `since` and HEAD."""
     head = repository.head().commit
     if head is None:
         return frozenset()
@@ -179,8 +179,7 @@ def _write(repository: Repository, root: Path, head: Head, document: RunDocument
     file = root / document.path
     if not file.is_file():
         return None
-    # From the commit and not from the work tree: what a person has edited there and not committed
-    # is theirs to commit.
+    # From the commit, not the work tree: a person commits their own uncommitted edits.
     committed = repository.blob(head.commit, document.path) if head.commit else None
     if committed is None and not document.ours:
         return None
@@ -200,13 +199,13 @@ def _write(repository: Repository, root: Path, head: Head, document: RunDocument
 
 
 _SIGNED = ("gpgsig", "gpgsig-sha256", "mergetag")
-"""Headers of a commit that somebody signed for (gitformat-signature(5))."""
+"""Headers of a signed commit (gitformat-signature(5))."""
 
 
 def find_amendable(
     repository: Repository, head: Head, recorded: str, message: str, bases: Collection[str]
 ) -> str | None:
-    """The parent of HEAD's record commit, where that may be replaced; else None.
+    """Return the parent of HEAD's record commit if it may be replaced, else None.
 
     So quiet runs leave no row of them. What somebody else may hold is never rewritten: where in
     doubt the next record stands on it.
@@ -227,8 +226,8 @@ def find_amendable(
 
 
 def _find_only_parent(repository: Repository, commit: str, message: str) -> str | None:
-    """The parent, of a commit with exactly one and no signature that says just this."""
-    # as it is stored: grafts, replacements and the encoding of logs change what `git log` says
+    """Return the parent of an unsigned commit with one parent and this message, else None."""
+    # as stored: grafts, replacements and the log encoding change the output of `git log`
     git = repository.git.with_settings(GIT_NO_REPLACE_OBJECTS="1")
     header, _, body = text(git.run("cat-file", "commit", commit)).partition("\n\n")
     fields = [line.split(" ", 1) for line in header.split("\n")]
@@ -238,7 +237,7 @@ def _find_only_parent(repository: Repository, commit: str, message: str) -> str 
 
 
 def _is_named(repository: Repository, head: Head, commit: str) -> bool:
-    """Whether anything but HEAD's own branch knows it.
+    """Return whether any other ref, work tree or note refers to the commit.
 
     Branches, tags, what a remote was seen to have, stashes, drafts and held work that stand on it;
     another work tree that has it checked out; a note about it.
@@ -255,8 +254,8 @@ def _is_named(repository: Repository, head: Head, commit: str) -> bool:
         if is_note and git.ask("notes", f"--ref={ref}", "list", commit).exit == 0:
             return True
     listed = text(git.run("worktree", "list", "--porcelain")).splitlines()
-    # The HEADs of linked work trees are in no list of refs: one that is detached on this commit
-    # shows here alone.
+    # HEADs of linked work trees are in no list of refs: one detached on this commit only appears
+    # here.
     heads = [line[5:] for line in listed if line.startswith("HEAD ")]
     if commit in heads:
         heads.remove(commit)  # the one here

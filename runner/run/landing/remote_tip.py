@@ -1,4 +1,4 @@
-"""Whether the branch here and the remote's are the same commit, as a landing on both needs it."""
+"""Check whether local and remote branch are the same commit, before a landing on both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
 
 PUBLISHING = "refs/worktree/runner/publishing"
-"""The commit that was last to be pushed: what a crash left in the remote alone is known by it."""
+"""Last commit to be pushed: identifies what a crash left only in the remote."""
 
 
 def require_same(repository: Repository, name: str, branch: str, tip: str | None) -> None:
@@ -42,12 +42,12 @@ def require_same(repository: Repository, name: str, branch: str, tip: str | None
 
 
 def is_here(repository: Repository, commit: str) -> bool:
-    """Whether this clone has a commit."""
+    """Return whether this clone has a commit."""
     return repository.git.ask("cat-file", "-e", f"{commit}^{{commit}}").exit == 0
 
 
 def is_cut_off(repository: Repository, head: Head, tip: str) -> bool:
-    """Whether the remote is one commit of our own ahead, which a crash kept from here."""
+    """Return whether the remote is one commit ahead that a crash kept from the local branch."""
     if repository.resolve(PUBLISHING) != tip:
         return False
     return repository.resolve(f"{tip}^") == head.commit

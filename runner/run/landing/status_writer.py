@@ -1,4 +1,4 @@
-"""The statuses in TASK-GRAPH.md: written seldom, losslessly, and never over a person's save.
+"""Write statuses into TASK-GRAPH.md: rarely, losslessly, and never over a person's save.
 
 Beside a status stands why a task waits, or what its DONE is worth. Upkeep that may wait is done
 only while it takes a small share of the run's time.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_REST, _TIMES_AS_LONG = 5.0, 10.0
-"""Seconds, and times as long as the last time took, after which it may be done whatever it cost."""
+"""Seconds, and multiple of the last duration, after which it runs whatever its cost."""
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class TimeQuota:
     """
 
     most: float
-    """The part of the run's time that may be spent, from 0 to 1."""
+    """Maximum share of the run's time, from 0 to 1."""
     _began: float = field(default_factory=effects.monotonic)
     _spent: float = 0.0
     _last: float = 0.0
@@ -77,11 +77,11 @@ class TimeQuota:
 
 
 _NOTED = (Status.BLOCKED, Status.STALE)
-"""Statuses whose own note stands behind them."""
+"""Statuses followed by their own note."""
 
 
 def format_note(known: TaskState, there: str = "") -> str:
-    """The note of a task in the plan; `there` is the one beside its status now.
+    """Return the note of a task for the plan; `there` is its present note.
 
     A DONE of an older journal has no grade written down: its line stays as it is.
     """
@@ -99,7 +99,7 @@ def format_note(known: TaskState, there: str = "") -> str:
 
 
 def statuses_of(tasks: Iterable[Task], journal: JournalWriter) -> dict[str, tuple[Status, str]]:
-    """What the plan says of each task, by the journal."""
+    """Return the status and note of each task for the plan, from the journal."""
     planned = {task.id: task for task in tasks}
     each: dict[tuple[Status, str], tuple[Status, str]] = {}  # of many tasks one says the same
     rows = ((id_, (journal.state.task(id_).status, note_in(planned, id_, journal.state)))
@@ -108,7 +108,7 @@ def statuses_of(tasks: Iterable[Task], journal: JournalWriter) -> dict[str, tupl
 
 
 def note_in(tasks: Mapping[str, Task], id_: str, state: RunState) -> str:
-    """The note of one of these tasks; of a milestone, by what it rests on is worth now."""
+    """Return the note of a task; for a milestone, from its dependencies' current grades."""
     task, known = tasks[id_], state.task(id_)
     if not (task.is_milestone and known.status is Status.DONE and known.unproven) or known.waived:
         return format_note(known, task.note)
@@ -124,14 +124,14 @@ def note_in(tasks: Mapping[str, Task], id_: str, state: RunState) -> str:
 
 
 def find_differing(tasks: Sequence[Task], journal: JournalWriter) -> dict[str, tuple[Status, str]]:
-    """The same of those tasks of which the plan says another status, or a DONE of other worth."""
+    """Return the statuses and notes that differ from the plan, by task."""
     planned = {task.id: task for task in tasks}
     return {id_: row for id_, row in statuses_of(tasks, journal).items()
             if says_other(planned[id_], *row)}  # fmt: skip
 
 
 def says_other(task: Task, status: Status, note: str) -> bool:
-    """Whether the plan has to be written for a task to say this.
+    """Return whether the plan must be written to show this status and note.
 
     Who writes a plain DONE over one that says what it is worth proves nothing by it: a record
     commit says the worth, so the file must, too, or it would seem edited ever after.
@@ -149,7 +149,7 @@ def why_unproven(
     changes: Iterable[Change] = (),
     states: Mapping[str, TaskState] | None = None,
 ) -> str:
-    """Why a task that becomes DONE now is not proven; empty where it is.
+    """Return why a task that becomes DONE now is unproven; empty if it is proven.
 
     A milestone is as good as what it depends on.
     """
@@ -160,9 +160,9 @@ def why_unproven(
 
 
 def _of_needs(task: Task, states: Mapping[str, TaskState]) -> str:
-    """What a milestone lacks, as its grade says: an unproven need before one that is waived."""
+    """Return the weakest dependency of a milestone, unproven before waived; else empty."""
     needs = {need: states[need] for need in task.depends_on if need in states}
-    # A milestone that is proven has no proof of its own.
+    # A proven milestone has no proof of its own.
     lacking = [
         one
         for one, known in needs.items()
@@ -176,13 +176,13 @@ def _of_needs(task: Task, states: Mapping[str, TaskState]) -> str:
 
 
 SHARE_OF_RUN_TIME = 0.02
-"""The most of a run's time that writing statuses may take."""
+"""Maximum share of a run's time for writing statuses."""
 _REMEMBERED = 4
-"""Texts of the plan whose spans are kept: the committed one, the one on disk, and their edits."""
+"""Plan texts whose spans are cached: the committed one, the one on disk, and their edits."""
 TRIES = 20
-"""How often a save by a person just before our own may make us begin again."""
+"""How often a person's save just before ours may make us start again."""
 _PAUSE = 0.05
-"""Seconds between two looks for a plan that is not there, of as many."""
+"""Seconds between checks for a missing plan, as often as TRIES."""
 
 
 class StatusWriter:
@@ -197,22 +197,22 @@ class StatusWriter:
         """`known` says where the statuses stand in a text that was read before."""
         self._path = path
         self._prefixes = prefixes
-        # By digests: a text of a large plan is megabytes, and who asks has it.
+        # By digest: the text of a large plan takes megabytes, and the caller has it.
         self._known = {digest_of(text): spans for text, spans in (known or {}).items()}
         self._ours = next(iter(self._known), None)
         self._pending: dict[str, tuple[Status, str]] = {}
         self._share = TimeQuota(SHARE_OF_RUN_TIME)
 
     def say(self, id_: str, status: Status, note: str = "") -> None:
-        """Have this status written with the next publication."""
+        """Queue a status for the next publication."""
         self._pending[id_] = (status, note)
 
     def is_ours(self, text: bytes) -> bool:
-        """Whether a text is the one that was read first, with nothing but our statuses in it."""
+        """Return whether a text equals the first one read, except for the runner's statuses."""
         return digest_of(text) == self._ours
 
     def due(self, *, now: bool) -> bool:
-        """Whether there is something to write, and the time it takes is worth it, or `now` is."""
+        """Return whether to write now: changes are pending, and `now` is set or time permits."""
         return bool(self._pending) and (now or self._share.affordable)
 
     @property
@@ -233,7 +233,7 @@ class StatusWriter:
             self._pending.clear()
 
     def edit(self, text: bytes, statuses: Mapping[str, tuple[Status, str]]) -> bytes:
-        """A text of the plan with these statuses; tasks that it does not have are left out.
+        """Return the plan's text with these statuses; unknown tasks are ignored.
 
         What says the same already stays as a person wrote it (`DONE ✅`). A text that was seen
         before is not parsed again.
@@ -243,7 +243,7 @@ class StatusWriter:
     def _edit(
         self, text: bytes, digest: Digest, statuses: Mapping[str, tuple[Status, str]]
     ) -> tuple[Sequence[bytes | memoryview], Digest]:
-        """The same in pieces, and the digest of them: joined, a large plan is in memory twice."""
+        """Write statuses into a text; return its pieces, to save memory, and their digest."""
         spans = self._known.get(digest)
         if spans is None:
             spans = find_spans(text, self._prefixes)
@@ -256,7 +256,7 @@ class StatusWriter:
         edited = digest_of(*made.pieces)
         self._known[edited] = made.spans
         while len(self._known) > _REMEMBERED:
-            # the first stays: it is what HEAD most likely holds, and is edited again at the end
+            # the first stays: HEAD most likely has it, and it is edited again at the end
             del self._known[next(islice(self._known, 1, None))]
         return made.pieces, edited
 
@@ -270,8 +270,8 @@ class StatusWriter:
                 return digest
             mode = effects.mode_of(self._path)
             if effects.write_file(self._path, pieces, mode=mode, expected=old):
-                # Once a person has saved another text, what is written on top of it is not only
-                # ours any more.
+                # Once a person has saved another text, later writes on top of it are no longer only
+                # ours.
                 self._ours = digest if before == self._ours else self._ours
                 return digest
         raise RunnerError(
@@ -282,7 +282,7 @@ class StatusWriter:
         )
 
     def _read(self) -> bytes:
-        # Editors that save by two renames (Vim's 'backupcopy') leave no file for a moment.
+        # Editors that save by two renames (Vim's 'backupcopy') briefly leave no file.
         for _ in range(TRIES):
             with suppress(FileNotFoundError):
                 return self._path.read_bytes()
@@ -296,7 +296,7 @@ class StatusWriter:
 
 
 def _says(text: bytes, span: StatusSpan, status: Status, note: str) -> bool:
-    """Whether a plan says this status of a task already; one that says nothing says PENDING."""
+    """Return whether a plan has this status of a task; a missing status means PENDING."""
     if span.before:
         return status is Status.PENDING
     there = read_status(text[span.start : span.end].decode("utf-8", "replace"))

@@ -1,1 +1,1 @@
-"""What attempts may use, how failures are classed, and when the next one is tried."""
+"""Limits of attempts, classes of failures, and retries."""

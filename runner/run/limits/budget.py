@@ -1,4 +1,4 @@
-"""What attempts, tasks and runs may use, what they have used, and what is left.
+"""The budget of attempts, tasks and runs: limit, use and rest.
 
 Bounds and sums are pure values; a run's is heard from the journal while it goes on.
 """
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 CHECK = "budget"
-"""The name under which a finding says that a limit ended an attempt."""
+"""Check name of a finding that a limit ended an attempt."""
 _NOTHING = Usage()
 WARNED_AT = 0.8
-"""Share of a limit at which a person is warned, once."""
+"""Share of a limit at which a person is warned once."""
 MINUTE = 60.0
 
 
@@ -50,7 +50,7 @@ _NO_LIMITS = BudgetLimits()
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was used."""
+    """The used budget."""
 
     seconds: float = 0.0
     usage: Usage = field(default_factory=Usage)
@@ -82,7 +82,7 @@ class Measure(NamedTuple):
 
 
 def measures(limits: BudgetLimits, spent: Spent) -> Iterator[Measure]:
-    """Each limit that is set, with what was used of it."""
+    """Yield each configured limit with the amount used."""
     rows = (
         ("minutes", spent.seconds / MINUTE, limits.minutes),
         ("tokens", spent.usage.tokens, limits.tokens),
@@ -93,12 +93,12 @@ def measures(limits: BudgetLimits, spent: Spent) -> Iterator[Measure]:
 
 
 def find_exhausted(limits: BudgetLimits, spent: Spent) -> Measure | None:
-    """The first limit of which nothing is left."""
+    """Return the first exhausted limit, or None."""
     return next((one for one in measures(limits, spent) if one.is_over), None)
 
 
 def allowance(*both: tuple[BudgetLimits, Spent], names: Sequence[str] = ()) -> Allowance:
-    """What is left of all these limits together: the least of each.
+    """Return what is left of all these limits together: the least of each.
 
     `names` are what the settings of each of them begin with; empty for the task's own.
     """
@@ -118,7 +118,7 @@ def allowance(*both: tuple[BudgetLimits, Spent], names: Sequence[str] = ()) -> A
 def _settings(
     both: Sequence[tuple[BudgetLimits, Spent]], names: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Of each limit that a setting holds, which one leaves the least."""
+    """Yield the setting that leaves the least of each limit."""
     for of in ("tokens", "dollars", "tool_calls", "minutes"):
         left = []
         for name, (limits, spent) in zip(names, both, strict=False):
@@ -147,7 +147,7 @@ def _whole(left: Iterator[float | None]) -> int | None:
 
 
 def of_task(task: Task, settings: Settings) -> BudgetLimits:
-    """The limits of a task, all attempts together: its own Budget, else the settings'."""
+    """Return the budget of a task over all attempts, its own or the settings'."""
     own, usual = task.budget, settings.budget
     return BudgetLimits(
         minutes=usual.minutes if own.minutes is None else own.minutes,
@@ -158,7 +158,7 @@ def of_task(task: Task, settings: Settings) -> BudgetLimits:
 
 
 def of_attempt(settings: Settings) -> BudgetLimits:
-    """The limits of any one attempt."""
+    """Return the budget of one attempt."""
     own = settings.budget
     return BudgetLimits(
         own.attempt_minutes, own.attempt_tokens, own.attempt_dollars, own.attempt_tool_calls
@@ -166,22 +166,22 @@ def of_attempt(settings: Settings) -> BudgetLimits:
 
 
 def of_run(settings: Settings) -> BudgetLimits:
-    """The limits of a run, all its tasks together."""
+    """Return the budget of a run over all tasks."""
     own = settings.budget
     return BudgetLimits(own.run_minutes, own.run_tokens, own.run_dollars, own.run_tool_calls)
 
 
 def sum_spent(known: TaskState) -> Spent:
-    """What a task has used since it was DONE, or a person last let it go on."""
+    """Return what a task has used since it was DONE or a person last released it."""
     return Spent(known.seconds_in_row, known.spent)
 
 
 def _nobody(_text: str) -> None:
-    """Hear nothing."""
+    """Ignore the text."""
 
 
 def reopen_raised(tasks: Iterable[Task], journal: JournalWriter, settings: Settings) -> None:
-    """Let tasks go on that a budget had stopped, where it was raised since."""
+    """Reopen tasks that a budget had blocked and whose budget was raised."""
     for task in tasks:
         known = journal.state.task(task.id)
         if known.status is not Status.BLOCKED or known.reason is not Reason.BUDGET:
@@ -195,7 +195,7 @@ def reopen_raised(tasks: Iterable[Task], journal: JournalWriter, settings: Setti
 
 
 def was_one_attempts(known: TaskState) -> bool:
-    """Whether limits of single attempts stopped it: of the task's own there may be plenty left."""
+    """Return whether limits of a single attempt stopped the task, not the task's own budget."""
     if known.reason is not Reason.BUDGET:
         return False
     ended = [one for one in known.findings if one.check == CHECK and one.refuses]
@@ -212,10 +212,10 @@ class RunBudget:
     tasks: Mapping[str, Task]
     say: Callable[[str], None] = _nobody
     usage: Usage = field(default_factory=Usage)
-    """Of this run so far."""
+    """Usage of this run so far."""
     _warned: set[tuple[str, str]] = field(default_factory=set)
     _open: dict[str, Usage] = field(default_factory=dict)
-    """Usage of open sessions, as far as they reported it."""
+    """Reported usage of open sessions."""
 
     @classmethod
     def at(
@@ -225,20 +225,20 @@ class RunBudget:
         tasks: Mapping[str, Task],
         say: Callable[[str], None],
     ) -> Self:
-        """A purse that hears what is noted from now on."""
+        """Create a budget that listens to the journal from now on."""
         purse = cls(settings, tasks, say)
         journal.listen(purse.hear)
         return purse
 
     def hear(self, record: Record, state: RunState) -> None:
-        """Take down what an attempt uses, and warn where a limit comes near."""
+        """Record the usage of an attempt, and warn near a limit."""
         match record.event:
             case ToolCalled(usage=usage):  # not every session tells what it has used so far
                 used = usage or self._open.get(record.task, Usage()) + Usage(tool_calls=1)
                 self._open[record.task] = used
             case AttemptFinished(usage=usage) | PlanProposed(usage=usage):
                 used = usage or Usage()
-                # The attempt's own sum replaces what it reported on its way.
+                # The attempt's own total replaces its intermediate reports.
                 self._open.pop(record.task, None)
                 self.usage += used
             case _:
@@ -270,11 +270,11 @@ class RunBudget:
         return find_exhausted(of_run(self.settings), Spent(usage=self.usage))
 
     def find_exhausted(self, task: Task, known: TaskState) -> Measure | None:
-        """The limit of a task of which nothing is left."""
+        """Return the exhausted limit of a task, or None."""
         return find_exhausted(of_task(task, self.settings), sum_spent(known))
 
     def allowance(self, task: Task, known: TaskState) -> Allowance:
-        """What the next attempt at a task may use; what runs beside it may use as much."""
+        """Return the allowance of the next attempt at a task; parallel attempts may use as much."""
         return allowance(
             (of_attempt(self.settings), Spent()),
             (of_task(task, self.settings), sum_spent(known)),

@@ -1,4 +1,4 @@
-"""When runs and attempts must be over, and when a task is tried again.
+"""Deadlines of runs and attempts, and the time of the next retry.
 
 Attempts end by their own minutes or their task's, all by the run's. Tasks that are tried again at a
 later time hold no slot, and nobody waits for them.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def chance(*of: object) -> float:
-    """A number in [0, 1) for the jitter of one pause: the same for the same run and attempt."""
+    """Return a reproducible number in [0, 1) for jitter, from run and attempt."""
     return Random("/".join(map(str, of))).random()  # noqa: S311 - no secret depends on it
 
 
@@ -37,11 +37,11 @@ class Backoff:
     _order: Iterator[int] = field(default_factory=count)
 
     def put(self, task: str, at: float) -> None:
-        """Have a task wait until a time."""
+        """Delay a task until a time."""
         heapq.heappush(self._due, (at, next(self._order), task))
 
     def drop(self, task: str) -> bool:
-        """Have a task wait no more; False where it did not."""
+        """Stop delaying a task; False if it was not delayed."""
         kept = [one for one in self._due if one[2] != task]
         dropped = len(kept) < len(self._due)
         self._due = kept
@@ -60,7 +60,7 @@ class Backoff:
         return self._due[0][0] if self._due else None
 
     def take(self, now: float) -> tuple[str, ...]:
-        """The tasks whose time has come, the earliest first; they wait no more."""
+        """Take the tasks that are due, earliest first."""
         taken = []
         while self._due and self._due[0][0] <= now:
             taken.append(heapq.heappop(self._due)[2])
@@ -89,7 +89,7 @@ class Deadline:
     at: float
     scope: Scope
     minutes: float
-    """The limit, as it was set."""
+    """Configured limit."""
 
     @property
     def near(self) -> float:
@@ -102,7 +102,7 @@ class Deadline:
 
 
 def of_attempt(task: Task, known: TaskState, settings: Settings, now: float) -> Deadline | None:
-    """When an attempt that starts now must be over; None where nothing is set."""
+    """Return the deadline of an attempt that starts now, or None."""
     own, whole = budget.of_attempt(settings).minutes, budget.of_task(task, settings).minutes
     found = []
     if own is not None:
@@ -114,7 +114,7 @@ def of_attempt(task: Task, known: TaskState, settings: Settings, now: float) -> 
 
 
 def of_run(settings: Settings, now: float) -> Deadline | None:
-    """When a run that starts now must be over."""
+    """Return the deadline of a run that starts now, or None."""
     minutes = settings.budget.run_minutes
     return Deadline(now + minutes * budget.MINUTE, Scope.RUN, minutes) if minutes else None
 
@@ -127,12 +127,12 @@ class Deadlines:
     _warned: set[tuple[str, Scope]] = field(default_factory=set)
 
     def begin(self, name: str, deadline: Deadline | None) -> None:
-        """Something has started that must be over by then."""
+        """Set the deadline of something that has started."""
         if deadline is not None:
             self._of[name] = deadline
 
     def over(self, name: str) -> None:
-        """It is over."""
+        """Remove the deadline of something that has ended."""
         self._of.pop(name, None)
 
     @property
@@ -141,18 +141,18 @@ class Deadlines:
         return min((one.at if sent else one.near for _, one, sent in self._all()), default=None)
 
     def _all(self) -> Iterator[tuple[str, Deadline, bool]]:
-        """Each with whether it was warned of."""
+        """Yield each deadline with whether its warning was sent."""
         for name, one in self._of.items():
             yield name, one, (name, one.scope) in self._warned
 
     def take_near(self, now: float) -> tuple[tuple[str, Deadline], ...]:
-        """What comes near by now, once each, however many attempts a task has."""
+        """Return the deadlines that are near, each once."""
         near = tuple((name, one) for name, one, sent in self._all() if not sent and one.near <= now)
         self._warned.update((name, one.scope) for name, one in near)
         return near
 
     def take(self, now: float) -> tuple[tuple[str, Deadline], ...]:
-        """What should be over by now; it is named once."""
+        """Remove and return the deadlines that have passed."""
         late = tuple((name, one) for name, one in self._of.items() if one.at <= now)
         for name, _ in late:
             del self._of[name]

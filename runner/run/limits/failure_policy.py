@@ -1,4 +1,4 @@
-"""What is done about a failed attempt, by the class of its failure: one table, and nothing else.
+"""The reaction to a failed attempt by class of failure: one table.
 
 `blocks` gives the same bytes again and is called once. A `command` that tells no class of failure
 is local work: it is called again at once, as often as the task's attempts allow, since a pause
@@ -25,10 +25,10 @@ _MET_AGAIN = (
     *(Reason.TOOL, Reason.SECRET, Reason.ROOT, Reason.POLICY),
     *(Reason.PROOF, Reason.WISH, Reason.HELD_OUT, Reason.TEST_AUTHOR),
 )
-"""Reasons that may be gone by themselves: what was missing is looked for again."""
+"""Reasons that may have disappeared: what was missing is checked again."""
 _LONGEST_LINE = 160
 LONGEST_ASKED = 3600.0
-"""Seconds a provider may ask to wait: for longer no run stays up, and the task is BLOCKED."""
+"""Maximum seconds a provider may ask to wait; for longer ones the task is BLOCKED."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +39,23 @@ class Pause:
     growth: float
     longest: float
     jitter: float
-    """Share by which a pause is at most shorter or longer: callers do not come back together."""
+    """Maximum share by which a pause varies, so that callers don't return together."""
 
     def seconds(self, failures: int, chance: float) -> float:
-        """Before the next try after `failures` of the class; `chance` lies in [0, 1)."""
+        """Return the pause after this many `failures` of the class; `chance` is in [0, 1)."""
         even = min(self.longest, self.first * self.growth ** (failures - 1))
         return even * (1 + self.jitter * (2 * chance - 1))
 
 
 @dataclass(frozen=True, slots=True)
 class FailureAction:
-    """What is done about one class of failure."""
+    """The reaction to one class of failure."""
 
     tries: int
-    """Attempts of this class before a person is asked; 0: as many as of all classes."""
+    """Attempts of this class before a person must decide; 0: as for all classes."""
     pause: Pause | None
     reason: Reason
-    """Why the task is BLOCKED once they are used up."""
+    """Reason for BLOCKED once they are used up."""
 
 
 COURSES: Mapping[Failure, FailureAction] = {
@@ -81,19 +81,19 @@ class Over:
 
     reason: Reason
     tries: int
-    """Those of the class that ended it."""
+    """Tries of the class that ended it."""
 
 
 Next: TypeAlias = Again | Over
 
 
 def class_of(attempt: Try) -> Failure:
-    """The class of a failed attempt: work that a check refused, unless the attempt has another."""
+    """Return the failure class of an attempt; semantic by default."""
     return attempt.failure or Failure.SEMANTIC
 
 
 def find_own_failure(known: TaskState) -> Failure | None:
-    """The failure for which attempts left a task BLOCKED (tool); None where a tool was missing.
+    """Return the failure that left a task BLOCKED (tool), or None if a tool was missing.
 
     Then nothing here says when it would go better: a person does, or a later run that names it.
     """
@@ -105,12 +105,12 @@ def find_own_failure(known: TaskState) -> Failure | None:
 
 
 def may_be_met(known: TaskState) -> bool:
-    """Whether something was missing before an attempt could start; an attempt's end stays so."""
+    """Return whether a missing requirement blocked the task before an attempt started."""
     return known.reason in _MET_AGAIN and not find_own_failure(known)
 
 
 def was_tried_otherwise(known: TaskState, spec: Spec) -> bool:
-    """Whether an attempt at another text of it left a task BLOCKED.
+    """Return whether a task is BLOCKED by an attempt at a former text of it.
 
     One that something kept from an attempt is of the text that it has; every run looks again.
     """
@@ -118,18 +118,18 @@ def was_tried_otherwise(known: TaskState, spec: Spec) -> bool:
 
 
 def first_refusal(findings: Iterable[Finding]) -> str:
-    """What stood in the way, as a task's note begins with it."""
+    """Return the first error of the findings, for the start of a task's note."""
     refusals = (one.message for one in findings if one.refuses)
     return next(refusals, "it did not pass").splitlines()[0][:_LONGEST_LINE]
 
 
 def count_worked(tries: Sequence[Try]) -> int:
-    """How many of these attempts came to work that a check refused."""
+    """Count the attempts whose work was rejected by a check."""
     return sum(class_of(one) is Failure.SEMANTIC for one in tries)
 
 
 def after(tries: Sequence[Try], most: int, *, asked: float = 0.0, chance: float = 0.5) -> Next:
-    """What follows the last of these failed attempts, of which a task may have `most` in all.
+    """Return the next step after these failed attempts, of which a task may have `most`.
 
     `asked` are the seconds its provider asked to wait: they are the least that is waited.
     """
@@ -145,19 +145,19 @@ def after(tries: Sequence[Try], most: int, *, asked: float = 0.0, chance: float 
 
 
 CHECK = "loop"
-"""The name under which a finding says what repeated; an implementer's own word has it too."""
+"""Check name of findings about repetition, including an implementer's own."""
 _BY_OTHERS = ("conflict",)
-"""Checks that fail for what somebody else did meanwhile."""
+"""Checks that fail because of others' concurrent changes."""
 _UNREAD = ("scope",)
-"""The checks of a proposal that was refused before it was read: too much, so it has no tree."""
+"""Checks of a proposal rejected before it was read: it is too large and has no tree."""
 _ENDED = "budget"
-"""The check of an attempt that a limit ended: nobody knows what it would have come to."""
+"""Check of an attempt that a limit ended: its result is unknown."""
 MOST = 2
-"""Loops after which a task is stuck."""
+"""Number of loops after which a task is stuck."""
 
 
 def loops(tries: Sequence[Try]) -> tuple[str, ...]:
-    """What repeated, one text a loop, in the order of the attempts.
+    """Return descriptions of repeated attempts, in order.
 
     An attempt that ended for a connection, a rate limit or a budget says nothing of the work, and
     is left out: waiting is no loop.
@@ -171,7 +171,7 @@ def loops(tries: Sequence[Try]) -> tuple[str, ...]:
 
 
 def _name_both(before: int, now: int) -> str:
-    """`attempts 1 and 2`; sessions that only plan, `plans 1 and 2`."""
+    """Return `attempts 1 and 2`; for sessions that only plan, `plans 1 and 2`."""
     if before > 0 and now > 0:
         return f"attempts {before} and {now}"
     if before < 0 and now < 0:
@@ -193,12 +193,12 @@ def _explain_repeat(before: Try, now: Try) -> str:
 
 
 def _find_failed(attempt: Try) -> tuple[str, ...]:
-    """The checks of the work; that it went in circles is no check of it."""
+    """Return the failed checks of an attempt, except the loop check."""
     return tuple(check for check in attempt.checks if check != CHECK)
 
 
 def gave_the_same(tries: Sequence[Try]) -> bool:
-    """Whether the last two attempts produced identical files, and failed the same checks with them.
+    """Return whether the last two attempts had identical files and failures.
 
     For what no brief reaches, as a plain command: a third call would give these bytes again.
     """
@@ -212,7 +212,7 @@ def gave_the_same(tries: Sequence[Try]) -> bool:
 
 
 def has_looped(tries: Sequence[Try]) -> bool:
-    """Whether the last attempt closed a loop."""
+    """Return whether the last attempt repeated an earlier state."""
     return len(loops(tries)) > len(loops(tries[:-1]))
 
 

@@ -1,4 +1,4 @@
-"""Failed held-out tests: so many rounds go back to the implementer, then a person is asked."""
+"""Count failed held-out rounds: some go back to the implementer, then a person decides."""
 
 from __future__ import annotations
 

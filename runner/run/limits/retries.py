@@ -1,4 +1,4 @@
-"""After an attempt that did not pass: another one, now or later, or the task is BLOCKED."""
+"""Decide after a failed attempt: retry now, retry later, or block the task."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 CANCELLED = "cancelled by a person"
 _TOLD = (Reason.TOOL, Reason.PROOF, Reason.SECRET, Reason.HELD_OUT)
-"""Reasons of which the first refusal says more than that something failed."""
+"""Reasons whose first finding is more precise than a general failure."""
 _WAS_CANCELLED = " was cancelled"
-"""How gates and implementers say that a command of theirs was ended from outside."""
+"""Text of gates and implementers about a command that was cancelled."""
 
 
 def _nobody(_text: str) -> None:
-    """Hear nothing."""
+    """Ignore the text."""
 
 
 @dataclass(slots=True)
@@ -50,25 +50,25 @@ class Retries:
     books: OutcomeRecorder
     codes: set[ExitCode]
     blob: Callable[[str, str], bytes | None]
-    """The bytes of a path in a commit."""
+    """Returns the bytes of a path in a commit."""
     say: Callable[[str], None] = _nobody
     backoff: Backoff = field(default_factory=Backoff)
     waiting: dict[str, Outcome] = field(default_factory=dict)
-    """What the last attempt came to, of each task in back-off."""
+    """Last outcome of each task in back-off."""
 
     def implementer(self, task: Task) -> Implementer | None:
-        """Who would be called again."""
+        """Return the implementer of the next attempt, or None."""
         chosen = self.preparation.implementer(task)
         return None if isinstance(chosen, Finding) else chosen
 
     def gives_the_same(self, task: Task) -> bool:
-        """Whether another attempt would come to the same bytes."""
+        """Return whether another attempt would produce identical files."""
         implementer = self.implementer(task)
         adopted = task.id in self.preparation.adopted
         return adopted or implementer is None or implementer.repeatable
 
     def is_last(self, task: Task, outcome: Outcome) -> bool:
-        """Whether no further attempt would follow if this one is refused by a check."""
+        """Return whether no attempt would follow if a check rejects this one."""
         known = self.journal.state.task(task.id)
         tries = (*known.tries, _make_try(outcome))
         repaired = (
@@ -85,7 +85,7 @@ class Retries:
         return failure_policy.gave_the_same(tries)
 
     def remember(self, outcome: Outcome) -> None:
-        """Keep what the attempt proposed, for the next one to read."""
+        """Save the proposal of an attempt for the next one."""
         self.preparation.remember(outcome, lambda path: self._before(outcome, path))
 
     def again(
@@ -99,7 +99,7 @@ class Retries:
             self.books.keep_tried(task, outcome)
         self.books.record_finished(task, outcome)
         self.remember(outcome)
-        # Read behind the record: the attempt that has just failed is among them.
+        # After the record: the attempt that just failed is included.
         tries = self.journal.state.task(task.id).tries
         if task.id in self.preparation.adopted:
             self._not_adopted(task, outcome)
@@ -119,7 +119,7 @@ class Retries:
             self.stop(task, outcome, f"{all_failed(outcome, tries)}; used {used}")
 
     def end(self, task: Task, outcome: Outcome, late: Deadline) -> None:
-        """Its time was up: the attempt failed, unless it was the run's time and no fault of it."""
+        """Handle an attempt that timed out: it failed, unless the run's own time was up."""
         if late.scope is Scope.RUN:
             self.books.record_finished(task, outcome)
             self.preparation.retry_held(task)
@@ -132,7 +132,7 @@ class Retries:
             self.again(task, failed, same=self.gives_the_same(task))
 
     def _not_adopted(self, task: Task, outcome: Outcome) -> None:
-        """A person's own branch did not pass: it stays as it is, and nobody works on instead."""
+        """Block a task whose adopted branch did not pass; the branch stays unchanged."""
         branch = self.preparation.adopted[task.id].branch
         note = f"{what_failed(outcome, 1)} on {branch}"
         reason = outcome.reason or Reason.CHECKS
@@ -140,7 +140,7 @@ class Retries:
         self.journal.note(event, task=task.id, attempt=outcome.attempt, durable=True)
 
     def stop(self, task: Task, outcome: Outcome, note: str) -> None:
-        """A budget is used up: the work is kept, and goes on where the budget is raised."""
+        """Block a task whose budget is used up; its work is kept until the budget is raised."""
         self.books.block(task, outcome, Reason.BUDGET, note)
         self.codes.add(ExitCode.STOPPED)
 
@@ -165,7 +165,7 @@ class Retries:
             self._wait(task, outcome, max(step.seconds * self.settings.build.backoff, asked))
 
     def _over(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
-        """No further attempt; where a limit ended the last one, more of it is what is wanted."""
+        """Block a task after its last attempt, as out of budget if a limit ended that."""
         if _was_ended(outcome):
             self.stop(task, outcome, note)
         else:
@@ -173,7 +173,7 @@ class Retries:
             self.books.block(task, outcome, reason, note)
 
     def _begin_anew(self, task: Task, outcome: Outcome, known: TaskState) -> None:
-        """Give the next attempt what repeated, and nothing of what it did before."""
+        """Start over: give the next attempt only the repeated failure, not the previous work."""
         self.preparation.forget(task)
         findings = (failure_policy.warning(known.tries), *outcome.findings)
         self.journal.note(TaskFailed(findings=findings), task=task.id, attempt=outcome.attempt)
@@ -186,7 +186,7 @@ class Retries:
         self.say(f"{task.id} is retried in {seconds:.1f} s: {_first_refusal(outcome)}")
 
     def cancel(self, task: Task) -> bool:
-        """Give a task to a person that waits for its next try; False where it does not."""
+        """Give a task that waits for a retry to a person; False if it does not wait."""
         outcome = self.waiting.pop(task.id, None)
         if not self.backoff.drop(task.id) or outcome is None:
             return False
@@ -194,7 +194,7 @@ class Retries:
         return True
 
     def pause(self, task: Task, outcome: Outcome) -> float | None:
-        """Seconds before a task is tried again that is built on a held change; None: no more.
+        """Return the seconds before a retry on a held change, or None for no retry.
 
         As `again` decides it, of an attempt that is in the books; but nobody is blocked here.
         """
@@ -237,19 +237,19 @@ class Retries:
 
 
 def _make_try(outcome: Outcome) -> Try:
-    """An attempt that is not in the journal yet, as the fold will record it."""
+    """Return an attempt as the journal will record it."""
     checks = tuple(sorted({one.check for one in outcome.findings if one.refuses}))
     return Try(outcome.attempt, outcome.tree, checks, outcome.seconds, outcome.failure)
 
 
 def _is_stuck(tries: Sequence[Try]) -> bool:
-    """Whether the last attempt closed one loop too many."""
+    """Return whether the last attempt repeated earlier states too often."""
     looped = failure_policy.has_looped(tries)
     return looped and len(failure_policy.loops(tries)) >= failure_policy.MOST
 
 
 def as_failed(outcome: Outcome, late: Deadline) -> Outcome:
-    """An attempt that was ended from outside since its time was up, as one that failed.
+    """Return an attempt that hit a time limit as a failed one.
 
     What it did just then was not cancelled by anybody; the finding says so, too.
     """
@@ -265,7 +265,7 @@ def as_failed(outcome: Outcome, late: Deadline) -> Outcome:
 
 
 def what_failed(outcome: Outcome, tries: int) -> str:
-    """`TC-003 failed 5 times`, for the status note; of a limit, what was used up."""
+    """Return `TC-003 failed 5 times` for the status note; for a limit, what was used up."""
     first = next((one for one in outcome.findings if one.refuses), None)
     if first is not None and first.check == budget.CHECK:
         return first.message + (f" ({tries} attempts)" if tries > 1 else "")
@@ -274,7 +274,7 @@ def what_failed(outcome: Outcome, tries: int) -> str:
 
 
 def all_failed(outcome: Outcome, tries: Sequence[Try]) -> str:
-    """The same of all failed attempts, of which the last came to `outcome`.
+    """Return a summary of all failed attempts, of which `outcome` is the last.
 
     Those that a connection ended failed no check. A check only counts as having failed as often as
     it did.
@@ -289,13 +289,13 @@ def all_failed(outcome: Outcome, tries: Sequence[Try]) -> str:
 
 
 def _circle(tries: Sequence[Try]) -> str:
-    """What the last attempt repeated."""
+    """Return what the last attempt repeated."""
     found = failure_policy.loops(tries)
     return found[-1] if found else "it repeated output that was rejected before"
 
 
 def _was_ended(outcome: Outcome) -> bool:
-    """Whether a limit ended the attempt."""
+    """Return whether a budget limit ended the attempt."""
     first = next((one for one in outcome.findings if one.refuses), None)
     return first is not None and first.check == budget.CHECK
 
@@ -307,7 +307,7 @@ def _checks_of(outcome: Outcome) -> str:
 
 
 def _why_over(outcome: Outcome, over: Over, tries: Sequence[Try]) -> str:
-    """What stood in the way; the checks alone say it where the work was at fault."""
+    """Return why no attempt follows; only the checks if the work was at fault."""
     if outcome.failure in (None, Failure.SEMANTIC):
         return all_failed(outcome, tries)
     if outcome.retry_after > failure_policy.LONGEST_ASKED:

@@ -1,4 +1,4 @@
-"""The coordinator's clock: what has to end by itself, what may start again, when a run is over."""
+"""The coordinator's timers: deadlines, retries, and the end of the run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SECOND = 1.0
 _THE_RUN = ""
-"""What the deadline of the run itself stands under."""
+"""Key of the run's own deadline."""
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Timers:
     workers: WorkerPool
     settlement: OutcomeHandler
     used_up: str = ""
-    """Which budget of the run nothing is left of, in words: then nothing new starts."""
+    """Budget of the run that is exhausted, as text: then nothing new starts."""
     _deadlines: Deadlines = field(default_factory=Deadlines)
 
     @property
@@ -40,35 +40,35 @@ class Timers:
         return self.settlement.retries.backoff
 
     def begin(self, run: Deadline | None) -> None:
-        """The run begins, and must be over by then."""
+        """Set the deadline of the run at its start."""
         self._deadlines.begin(_THE_RUN, run)
 
     def start_attempt(self, task: Task) -> None:
-        """An attempt starts that may take what is left of its minutes."""
+        """Set the deadline of an attempt at its start, from the minutes left to it."""
         settled = self.settlement
         known, now = settled.journal.state.task(task.id), effects.monotonic()
         self._deadlines.begin(task.id, of_attempt(task, known, settled.settings, now))
 
     def over(self, task: Task) -> None:
-        """An attempt ended without a worker."""
+        """Remove the deadline of an attempt that ended without a worker."""
         self._deadlines.over(task.id)
 
     def take_due(self) -> tuple[str, ...]:
-        """Tasks that may be tried again by now."""
+        """Take the tasks whose retry is due."""
         due = self.backoff.take(effects.monotonic()) if self.backoff else ()
         for id_ in due:
             self.settlement.retries.waiting.pop(id_, None)
         return due
 
     def cancel(self, task: Task) -> bool:
-        """A person wants a task ended; whether it waited for its next try, and is BLOCKED now."""
+        """Cancel a task; return whether it waited for a retry and is BLOCKED now."""
         if task.id in self.workers.working:  # its pause was over just before
             self.workers.end(task.id)
             return False
         return self.settlement.retries.cancel(task)
 
     def wait(self, upkeep: float | None = None) -> Message | None:
-        """The next news; None when the time of something came first.
+        """Return the next message, or None when a deadline, retry or `upkeep` is due.
 
         `upkeep` is when something is to be written that no news may come for; what could not be
         by then is looked at again each second.
@@ -95,7 +95,7 @@ class Timers:
             self._end(name, late)
 
     def _end(self, name: str, late: Deadline) -> None:
-        """End an attempt, or with the run's own time all that go on; they come back by and by."""
+        """End an attempt at its deadline, or all running ones at the run's own deadline."""
         if late.scope is Scope.RUN:
             self.used_up = str(late)
         for id_ in self.workers.working if late.scope is Scope.RUN else (name,):

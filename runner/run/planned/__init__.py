@@ -1,1 +1,1 @@
-"""Plan, then execute: sessions that plan, phases, and the dry run of a task."""
+"""Plan, then execute: planning sessions, phases, and the dry run of a task."""

@@ -1,4 +1,4 @@
-"""A dry run of one task with its implementer: everything up to the landing, and nothing lands.
+"""Dry-run one task with its implementer: everything except the landing.
 
 The same worker, pipeline and proof as in a run, over a journal that forgets; no plan is asked
 about, no phase is kept under a ref, and the logs stay in the user's cache.
@@ -33,29 +33,29 @@ class DrySession:
     """One call of the implementer: what for, and what came of it."""
 
     kind: str
-    """`plan`, `phase`, or `build`."""
+    """Kind: `plan`, `phase`, or `build`."""
     outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """What was planned, beside what was made of it; paths, sorted."""
+    """The planned paths, and the paths that were changed; sorted."""
 
     planned: tuple[str, ...]
     produced: tuple[str, ...]
     missing: tuple[str, ...]
-    """Planned, and neither made nor changed."""
+    """Planned but neither created nor changed."""
     unplanned: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What the task would come to now."""
+    """The result that the task would have now."""
 
     task: Task
     base: str
     plan: TaskPlan | None
-    """The plan it was executed by: an approved one, or the one that was just made."""
+    """Plan that was executed: an approved one, or the one just made."""
     sessions: tuple[DrySession, ...]
 
     @property
@@ -70,12 +70,12 @@ class Trial:
 
     @property
     def usage(self) -> Usage:
-        """What all sessions used together."""
+        """Usage of all sessions."""
         return sum((one.outcome.usage for one in self.sessions), Usage())
 
     @property
     def seconds(self) -> float:
-        """How long they took together."""
+        """Duration of all sessions in seconds."""
         return round(sum(one.outcome.seconds for one in self.sessions), 3)
 
     @cached_property
@@ -93,7 +93,7 @@ class Trial:
 
 
 def without_review(settings: Settings) -> Settings:
-    """The settings of a dry run: nobody is asked, since nothing lands."""
+    """Return the settings of a dry run, without reviews because nothing lands."""
     off = ReviewSettings(
         mode=ReviewMode.OFF, insisted=True, plan=ReviewMode.OFF, plan_insisted=True
     )
@@ -124,14 +124,14 @@ def try_task(task: Task, preparation: Preparation, work: Callable[[Assignment], 
 
 
 def _propose(preparation: Preparation, task: Task, plan: TaskPlan) -> None:
-    """Put the plan on the table of a journal that forgets."""
+    """Record the proposed plan in a journal that is not saved."""
     digest = digest_of(repr(plan).encode("utf-8", "replace"))
     event = PlanProposed(plan, "", digest, what=task.spec.what)
     preparation.journal.note(event, task=task.id)
 
 
 def _next_phase(preparation: Preparation, done: Assignment, outcome: Outcome) -> Assignment:
-    """The phase after this one, on the tree as it is now."""
+    """Return the assignment for the next phase, on the current tree."""
     assert done.plan is not None  # it was partial
     step = phase_step(done.plan, done.phase + 1, outcome.changes)
     return replace(

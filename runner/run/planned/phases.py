@@ -1,4 +1,4 @@
-"""The phases of a task's plan: each is built, proven as far as it can be, and kept under a ref.
+"""Build a task's plan phase by phase: prove each, and store it under a ref.
 
 What the phases before came to lies in the scratch tree when the next one begins; after the last
 one the whole is proven and lands as one commit. A run that is killed goes on with the next phase.
@@ -37,32 +37,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the next attempt of a task is: a session in plan mode, or work under a plan."""
+    """The next attempt of a task: a session in plan mode, or work under a plan."""
 
     mode: Mode = Mode.EXECUTE
     plan: TaskPlan | None = None
     phase: int = 0
     carried: tuple[Change, ...] = ()
-    """What earlier phases of the plan came to."""
+    """Changes of earlier phases of the plan."""
     review: ReviewMode | None = None
-    """Who reviews the plan in the worker; None where the task's writes are reviewed."""
+    """Who reviews the plan in the worker; None if the task's writes are reviewed."""
 
 
 def phase_step(plan: TaskPlan, number: int, carried: tuple[Change, ...] = ()) -> Step:
-    """One phase; writes are reviewed when all of them are there."""
+    """Return the step for one phase; only the last phase's writes are reviewed."""
     number = min(number, len(plan.phases))
     review = ReviewMode.OFF if number < len(plan.phases) else None
     return Step(plan=plan, phase=number, carried=carried, review=review)
 
 
 def plan_of(state: RunState, task: Task) -> Planned | None:
-    """The plan that lies on the table for a task as it is written now, approved or not."""
+    """Return the plan for the current text of a task, approved or not, or None."""
     planned = state.task(task.id).planned
     return planned if planned is not None and planned.what == task.spec.what else None
 
 
 def files_of_plan(plan: TaskPlan | None) -> tuple[str, ...] | None:
-    """The files that work under a plan is held to; None where there is no plan."""
+    """Return the files that a plan permits, or None without a plan."""
     return None if plan is None else files_of(plan)
 
 
@@ -119,7 +119,7 @@ def proof_so_far(assignment: Assignment, site: WorkerContext, outcome: Outcome) 
 
 
 def _so_far(finding: Finding) -> Finding:
-    """A refusal as a word to who goes on: the whole is proven at the end."""
+    """Return a finding with a refusal lowered to a note, because later phases follow."""
     if not finding.refuses:
         return finding
     return replace(finding, severity=Severity.NOTE, message=f"so far: {finding.message}")
@@ -129,7 +129,7 @@ def _so_far(finding: Finding) -> Finding:
 
 
 def keep(repository: Repository, task: Task, outcome: Outcome) -> str:
-    """Keep what the phases came to so far; gives the name of the ref."""
+    """Save the work of the completed phases, and return the name of the ref."""
     message = f"phase({task.id}): attempt {outcome.attempt}\n"
     commit = commit_tree(repository, outcome.base or None, outcome.changes, message, sign=False)
     name = _ref(repository, task.id)
@@ -138,7 +138,7 @@ def keep(repository: Repository, task: Task, outcome: Outcome) -> str:
 
 
 def restate_kept(repository: Repository, kept: BuiltPhases, base: str) -> tuple[Change, ...] | None:
-    """What is kept, restated against `base`; None where it is gone, or others changed it."""
+    """Return the saved work rebased onto `base`; None if it is gone or conflicts."""
     commit = read_ref(repository, find_own_name(repository, kept.ref))
     if commit is None:
         return None
@@ -150,12 +150,12 @@ def restate_kept(repository: Repository, kept: BuiltPhases, base: str) -> tuple[
 
 
 def let_go(repository: Repository, task: str) -> None:
-    """Forget what was kept: it has landed, or is of no use any more."""
+    """Delete saved work that has landed or is no longer of use."""
     drop_ref(repository, _ref(repository, task))
 
 
 def sweep(repository: Repository, is_kept: Callable[[str], bool]) -> None:
-    """Forget what a killed run left behind: phases of tasks that have landed, or begin anew.
+    """Delete phases left by a killed run, of tasks that have landed or start over.
 
     Asks no git where nothing is there.
     """

@@ -1,4 +1,4 @@
-"""A session in plan mode, in a worker: nothing is written, and a plan that fits comes of it.
+"""Run a planning session on a worker: it writes nothing and returns a plan.
 
 It is read-only by construction: every command of it runs in a sandbox that shows the tree
 read-only, and the tree is asked afterwards whether anything changed all the same.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runner.run.assignment import Assignment, WorkerContext
 
 LONGEST_PLAN = 1 << 16
-"""Characters of a plan's text: it goes into the journal, and a person reads it."""
+"""Maximum characters of a plan: the journal stores it, and a person reads it."""
 _NO_PLAN = (
     "end with the plan: numbered steps, then a line with every file that it creates or modifies,"
     " such as `Files: src/app.py, tests/test_app.py`"
@@ -36,7 +36,7 @@ _FILE_MODE = 0o100644
 
 
 def evaluate_plan(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
-    """The outcome of a session: passed with a plan that fits, or what is wrong with it."""
+    """Return the outcome of a planning session: a valid plan, or findings on it."""
     task = assignment.task
     wrote = tuple(_wrote(change.path) for change in outcome.changes)
     if outcome.changes:
@@ -75,7 +75,7 @@ def _no_rules(_path: str) -> Finding | None:
 def make_rule_check(
     mine: tuple[Permission, ...], floor: tuple[Permission, ...], exists: Callable[[str], bool]
 ) -> Callable[[str], Finding | None]:
-    """What the permission rules have against a file of a plan; one that asks is asked later.
+    """Return a function that checks a plan's files against the permission rules.
 
     A rule is about a new file (`write_file`) or a change of one that `exists` (`modify_file`).
     """
@@ -92,7 +92,7 @@ def make_rule_check(
 def plan_findings(
     task: Task, plan: TaskPlan | None, ruled: Callable[[str], Finding | None] = _no_rules
 ) -> tuple[Finding, ...]:
-    """What is wrong with a plan; where it is too wide, with the one line that would allow it.
+    """Return what is wrong with a plan; for a plan that is too wide, how to allow it.
 
     `ruled` is what the permission rules have against one of its files.
     """

@@ -1,4 +1,4 @@
-"""Plan, then execute: what a task with a plan of its own does next; asked by the coordinator.
+"""Choose the next step of a task with its own plan.
 
 A plan is an event and a file under `artifacts/build/plans/`; a person's word is about its digest.
 """
@@ -51,7 +51,7 @@ else:
 
 FOLDER = "artifacts/build/plans"
 MOST = 3
-"""Plans in a row that go back, refused or sent back; the next one has a person asked."""
+"""Consecutive plans rejected or sent back; the next one goes to a person."""
 WAITS = "its plan waits for your review: runner review"
 _NO_REVIEWER = (
     "review.plan is auto, but no reviewer is set: set review.command or model.review in your own "
@@ -71,18 +71,18 @@ class TaskPlans:
     implementer: Callable[[Task], Implementer | Finding]
     asker: Asker | None = None
     only: bool = False
-    """Whether tasks are planned and not executed."""
+    """Whether tasks are only planned, not executed."""
     unseen: bool = False
-    """Whether a person approved all plans of this run."""
+    """Whether a person approved all plans of this run in advance."""
 
     @property
     def mode(self) -> ReviewMode:
-        """Who approves plans: a person at the terminal where nobody chose."""
+        """Review mode of plans; a person at the terminal if none is set."""
         default = ReviewMode.PROMPT if self.asker is not None else ReviewMode.OFF
         return self.settings.plan_review_of(default)
 
     def is_wanted(self, task: Task) -> bool:
-        """Whether a task is planned before anything of it is written.
+        """Return whether a task needs a plan before its implementation.
 
         What is built anew on a change that breaks it is not: a person has approved just that.
         """
@@ -94,11 +94,11 @@ class TaskPlans:
         return self.only or self.settings.build.plan_first or self._find_approved(task) is not None
 
     def release(self, tasks: Iterable[Task]) -> None:
-        """Let tasks go on whose plan waited for a person, where one is here or none is wanted.
+        """Release tasks whose plans waited for a person, if one is here or none is needed.
 
         What a killed run left behind of others is let go of.
         """
-        # Any name would do: what lies beside one file of a folder is swept for all of it.
+        # Any name works: the sweep covers temporary files of the whole folder.
         sweep_beneath(self.root, f"{FOLDER}/TASK-001.md")
         state = self.journal.state
         with self.journal.tolerate("could not remove refs of earlier runs"):
@@ -116,7 +116,7 @@ class TaskPlans:
     # --- what is next -----------------------------------------------------------------
 
     def would_ask(self, task: Task) -> bool:
-        """Whether `may_begin` would put a question at the terminal."""
+        """Return whether `may_begin` would prompt at the terminal."""
         asks = self.mode is ReviewMode.PROMPT and not self.unseen
         if self.asker is None or not asks or not self.is_wanted(task):
             return False
@@ -124,7 +124,7 @@ class TaskPlans:
         return planned is not None and not planned.approved
 
     def may_begin(self, task: Task, meanwhile: Callable[[], None] | None = None) -> bool:
-        """Whether an attempt may start; else the task waits for a person, or was only planned."""
+        """Return whether an attempt may start; otherwise the task waits or was only planned."""
         if not self.is_wanted(task):
             return True
         if self._has_no_reviewer(task):
@@ -146,14 +146,14 @@ class TaskPlans:
         return planned is None or not self.only
 
     def _has_no_reviewer(self, task: Task) -> bool:
-        """Whether the plan would be paid for and then be read by nobody."""
+        """Return whether plans are to be reviewed automatically but no reviewer is configured."""
         if self.mode is not ReviewMode.AUTO or self.settings.review.command:
             return False
         by_session = self.settings.model.review and isinstance(self.implementer(task), Reviewer)
         return not by_session and self._find_approved(task) is None
 
     def step(self, task: Task, base: str) -> Step:
-        """What the next attempt does, on a base."""
+        """Return the next step of a task on a base."""
         if not self.is_wanted(task):
             return Step()
         planned = plan_of(self.journal.state, task)
@@ -165,7 +165,7 @@ class TaskPlans:
         return self._execution(task, planned, base)
 
     def _execution(self, task: Task, planned: Planned, base: str) -> Step:
-        """The phase that is next, on what the ones before it came to; or all of it at once."""
+        """Return the next phase with the work of the earlier ones, or all of the plan."""
         plan, kept = planned.plan, self.journal.state.task(task.id).kept
         if not plan.phases:
             return Step(plan=plan)
@@ -206,7 +206,7 @@ class TaskPlans:
         return False
 
     def _review_again(self, task: Task, outcome: Outcome) -> Outcome:
-        """A session's outcome with our own word on its plan: a worker may have made it."""
+        """Check the plan in a session's outcome again, since a worker may have made it."""
         if outcome.ending is not Ending.PASSED:
             return outcome
 
@@ -222,7 +222,7 @@ class TaskPlans:
         return replace(outcome, ending=Ending.FAILED, findings=(*outcome.findings, *findings))
 
     def forget_landed(self, task: Task) -> None:
-        """Let go of what was kept for a task that has landed."""
+        """Delete what was saved for a task that has landed."""
         if self.journal.state.task(task.id).kept is not None:
             phases.let_go(self.repository, task.id)
 
@@ -232,9 +232,9 @@ class TaskPlans:
             self._note_review(task, planned, approved=True, review="auto")
 
     def keep(self, task: Task, plan: TaskPlan) -> Planned:
-        """Put a plan on the table: as a file, and in the journal."""
+        """Save a proposed plan as a file and in the journal."""
         content = plan_text(plan, task.id, task.title).encode("utf-8", "replace")
-        # The file before the event that names it: what a kill leaves the next plan writes over.
+        # The file before the event that names it: the next plan overwrites a file left by a kill.
         path = keep_plan(self.root, task.id, content)
         return self._propose(task, plan, path, digest_of(content))
 
@@ -246,7 +246,7 @@ class TaskPlans:
         return planned
 
     def _send_back(self, task: Task, outcome: Outcome) -> None:
-        """Work that went beyond its plan twice in a row needs another plan, not another try."""
+        """Reject the plan of a task whose work exceeded it twice in a row."""
         known, planned = self.journal.state.task(task.id), self._find_approved(task)
         before = known.tries[-1].checks if known.tries else ()
         if planned is None or before != (CHECK,) or not is_about_the_plan(outcome.findings):
@@ -260,7 +260,7 @@ class TaskPlans:
     def _ask(
         self, task: Task, planned: Planned, meanwhile: Callable[[], None] | None = None
     ) -> bool:
-        """Have a person at the terminal decide; False where they want to decide later."""
+        """Ask a person at the terminal about a plan; False if they want to decide later."""
         if self.asker is None:
             return False
         if self.unseen:  # a yes to all of them: nobody has read this one
@@ -285,7 +285,7 @@ class TaskPlans:
         return True
 
     def _take_edit(self, task: Task, content: bytes) -> None:
-        """A person's own text counts by its digest; one that cannot be a plan is shown again."""
+        """Approve a person's edited plan by its digest; an invalid one is shown again."""
         plan = parse_edited_plan(task, content, self.settings, self.root)
         if isinstance(plan, Finding):
             if self.asker is not None:
@@ -316,7 +316,7 @@ class TaskPlans:
         self.journal.note(event, task=task.id, attempt=self._attempt(task), durable=True)
 
     def _give_up(self, task: Task) -> None:
-        """No plan fits: a person has to say what may be written, or what is wanted."""
+        """Block a task without an acceptable plan until a person decides."""
         known = self.journal.state.task(task.id)
         findings = tuple(known.findings)
         last = next((one.message for one in findings if one.refuses), "the session gave no plan")
@@ -329,7 +329,7 @@ class TaskPlans:
 def parse_edited_plan(
     task: Task, content: bytes, settings: Settings, root: Path
 ) -> TaskPlan | Finding:
-    """A plan as a person wrote it, without what looks like a secret; or what is wrong with it."""
+    """Parse a person's plan with secrets redacted; return a finding if it is invalid."""
     plan = redact_plan(read_plan(content.decode("utf-8", "replace")), redact)
     ruled = plan_session.make_rule_check(
         settings.permission, settings.floor.permission, lambda path: (root / path).is_file()

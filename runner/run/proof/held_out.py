@@ -1,4 +1,4 @@
-"""The held-out proof of an attempt: what it needs of the slot, and what its outcome hears of it."""
+"""Run an attempt's held-out proof, and choose what its outcome may reveal."""
 
 from __future__ import annotations
 

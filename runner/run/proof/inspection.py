@@ -1,4 +1,4 @@
-"""Runs what a verification takes: scratch trees of one commit, filled with jobs side by side.
+"""Run verification jobs in parallel in scratch trees of one commit.
 
 How a proof differs from the evidence that was kept: purely, in words.
 """
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from runner.model import Coverage
 
 _OF_OWN_LINES = frozenset({"test", "coverage", "mutation"})
-"""Kinds of checks that are about the task's own lines."""
+"""Kinds of checks about the task's own lines."""
 _PATIENCE = 2.0
 """Seconds before a verification reports its progress, and between two such lines."""
 
@@ -102,7 +102,7 @@ class Inspection:
                 site.close()
 
     def _own_work(self, plan: VerificationPlan) -> Mapping[str, OwnWork]:
-        """By task what all its landings made that stands, of those whose tests run."""
+        """Return by task the remaining work of its landings, for tasks whose tests run."""
         landings = Landings(self.repository)
         asked = {
             one.task.id: dict.fromkeys((*landings.of(one.task.id, self.head), one.known.commit))
@@ -154,7 +154,7 @@ class Inspection:
                 if self.workers.cancelled.is_set():
                     return
                 mine = about_own if check.kind in _OF_OWN_LINES else context
-                # What it requires, such as a secret, another need not have: it runs for itself.
+                # Requirements such as a secret may differ between tasks: it runs separately.
                 key = key_of(check) if check.kind == "test" and not one.task.requires else None
                 if key in known:
                     again = _again(check, *known[key], site.place)
@@ -176,7 +176,7 @@ class Inspection:
                 yield job, one.task.id, check, proved
 
     def _reset(self, site: WorkerContext) -> None:
-        """The commit as it is; nothing is done where the last command left it so."""
+        """Reset the tree to the commit, which is fast if it is unchanged."""
         site.reset(self.head)
         site.scratch.sign()
 
@@ -204,7 +204,7 @@ def make_context(
     changes: tuple[Change, ...] = (),
     attempt: int | None = None,
 ) -> GateContext:
-    """What a check of a task needs where no attempt of it is under way: nobody hears its lines.
+    """Create the context for checks of a task outside of an attempt; output is not shown.
 
     `logs` is the folder for what it prints, and what that is called.
     """
@@ -244,7 +244,7 @@ def _about(plan: VerificationPlan) -> str:
 
 
 def _around(own: OwnWork, before: Callable[[str], bytes | None]) -> Callable[[str], bytes | None]:
-    """What stands around a task's own lines; elsewhere the file as it is."""
+    """Return a lookup of the file content outside of a task's own lines."""
     return lambda path: own.others[path] if path in own.others else before(path)
 
 
@@ -279,7 +279,7 @@ class Difference:
     check: str
     text: str
     worse: bool = False
-    """Whether the evidence promised more than there is."""
+    """Whether the evidence claimed more than there is."""
 
 
 def differences(
@@ -287,7 +287,7 @@ def differences(
     now: Iterable[Proof],
     covered: tuple[Coverage | None, Coverage | None] = (None, None),
 ) -> tuple[Difference, ...]:
-    """What differs between proofs kept and proofs run; seconds and output may always differ.
+    """Return the differences between saved and new proofs, apart from seconds and output.
 
     `covered` is the coverage before and now.
     """
@@ -329,7 +329,7 @@ def _between(old: Proof, new: Proof) -> Iterator[Difference]:
 
 
 def _coverage(old: Coverage | None, new: Coverage | None) -> Iterator[Difference]:
-    """Compared in whole percent: trailers carry no more."""
+    """Yield a difference of the coverage in whole percent; trailers have no more digits."""
     was, now = _format_coverage(old), _format_coverage(new)
     if was != now:
         worse = old is not None and (new is None or int(new.percent) < int(new.threshold))

@@ -1,4 +1,4 @@
-"""The proof of a proposal: its own checks, then the tests of other tasks that it may break."""
+"""Prove a proposal: its own checks, then the tests of tasks that it may break."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> T
         asked, settings, context, started=on_started, completed=on_completed, took=on_took
     )
     own = weigh_own(own, context, site)
-    # Tests of others say nothing of bytes that are built again anyway. A question does not end it
-    # here: with a person's yes these very bytes land.
+    # Other tasks' tests are irrelevant for bytes that are rebuilt anyway. A question does not end
+    # it here: after an approval exactly these bytes land.
     if not outcome.changes or any(one.refuses and not one.asks for one in own.findings):
         return own
     others = prove_others(
@@ -104,7 +104,7 @@ def _prove_gates(assignment: Assignment, site: WorkerContext, outcome: Outcome) 
 
 
 def weigh_own(own: TaskProof, context: GateContext, site: WorkerContext) -> TaskProof:
-    """Weigh the results of a task's own checks, and find what of them does not count."""
+    """Evaluate the results of a task's own checks, and find those that do not count."""
     written = [change.path for change in context.changes]
     proofs = weigh_proofs(context.task, own.proofs, own.observed, written, own.unshown)
     findings = (*own.findings, *shim.findings(context))
@@ -114,7 +114,7 @@ def weigh_own(own: TaskProof, context: GateContext, site: WorkerContext) -> Task
 
 
 def _with_submodules(findings: Sequence[Finding], site: WorkerContext) -> tuple[Finding, ...]:
-    """The same, where the first that refuses says what of the repository was not there."""
+    """Return the findings, with missing submodules added to the first refusal's hint."""
     lacking = sorted(map(display, site.scratch.gitlinks.keys() - site.place.submodules))
     first = next((one for one in findings if one.refuses and not one.asks), None)
     if not lacking or first is None:
@@ -131,7 +131,7 @@ def _with_submodules(findings: Sequence[Finding], site: WorkerContext) -> tuple[
 def prove_standing(
     assignment: Assignment, site: WorkerContext, outcome: Outcome
 ) -> TaskProof | None:
-    """The proof of a check of which every command passed on this tree; None where one must run."""
+    """Return the proof of a check whose commands all passed on this tree, else None."""
     task, memory = assignment.task, site.memory
     if memory is None or task.contracts or find_examples(task) or not task.test_contracts:
         return None
@@ -148,14 +148,14 @@ def prove_standing(
 
 
 def _nobody(_result: object) -> None:
-    """Hear nothing: whoever asks tells it all at once."""
+    """Ignore the result, since the caller reports all results together."""
 
 
 @contextmanager
 def _lane(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, own: GateContext
 ) -> Iterator[Helper | None]:
-    """Another scratch tree with the same proposal in it, where one is free."""
+    """Lend another scratch tree with the same proposal, if one is free."""
     lanes = site.workers.lanes
     with lanes.lend() as other:
         if other is None:
@@ -167,7 +167,7 @@ def _lane(
 
 
 def make_gate_context(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> GateContext:
-    """Where the checks of a proposal run."""
+    """Create the context in which a proposal's checks run."""
     environment = site.environment(assignment)
     if outcome.changes or not _starts_no_program(assignment, site):
         environment |= shim.watch_environment(site.place, site.sandbox, environment)
@@ -181,7 +181,7 @@ def make_gate_context(assignment: Assignment, site: WorkerContext, outcome: Outc
 def make_context(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, environment: dict[str, str]
 ) -> GateContext:
-    """What checks of a proposal work with; nothing starts."""
+    """Create the context of a proposal's checks without starting anything."""
     folder = f"{assignment.task.id}/{assignment.attempt}"
     return GateContext(
         task=assignment.task,
@@ -215,7 +215,7 @@ def make_context(
 
 
 def _may_wait(assignment: Assignment, site: WorkerContext) -> bool:
-    """Whether a test suite may run later, for several tasks that pass tests of their own.
+    """Return whether a test suite may run later, for several tasks that passed their own tests.
 
     What somebody reviews is proven before.
     """
@@ -226,7 +226,7 @@ def _may_wait(assignment: Assignment, site: WorkerContext) -> bool:
 
 
 def _starts_no_program(assignment: Assignment, site: WorkerContext) -> bool:
-    """Whether nothing of a task's proof starts what a watch from outside could see."""
+    """Return whether the task's proof starts no program that could be observed."""
     task = assignment.task
     lines = [one.command for one in checks_of(task, site.settings) if one.command]
     read = partial(site.before, assignment.base)
@@ -237,7 +237,7 @@ def _starts_no_program(assignment: Assignment, site: WorkerContext) -> bool:
 def _on_base(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, changes: tuple[Change, ...]
 ) -> Iterator[None]:
-    """While entered, the scratch tree is the base with `changes`; then the proposal again."""
+    """Reset the scratch tree to the base with `changes` during the block, then to the proposal."""
     site.lay_out(assignment.base, changes)
     try:
         yield

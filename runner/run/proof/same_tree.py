@@ -1,4 +1,4 @@
-"""Which tree was proven: identified by all files but the runner's own documents."""
+"""Identify a proven tree by all files except the runner's own documents."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def tree_key(
     tasks: Iterable[Task | OutlineTask],
     settings: Settings,
 ) -> Digest:
-    """What was verified: every file but the runner's own documents, and all that proves them."""
-    # A tree's name tells all files with their modes; one without the documents is only named, so
-    # no more is read of it than the folders that hold them.
+    """Return the key of a verification: all files except the runner's own, and all proofs."""
+    # A tree's name covers all files and modes; one without the documents is only computed by name,
+    # so only the folders with them are read.
     tree, objects = head or repository.empty_tree(), repository.objects()
     ours = [repository.prefix.whole(path) for path in documents]
     there = {path: objects.entry(tree, path) for path in ours}
@@ -38,7 +38,7 @@ def tree_key(
 
 
 def list_proofs(tasks: Iterable[Task | OutlineTask], settings: Settings) -> tuple[str, ...]:
-    """All that proves a tree, a line each."""
+    """Return a line for each proof of a tree."""
     proofs = [f"{task.id} {task.spec.proof}" for task in tasks]
     gates = [repr((gate.name, gate.command)) for gate in settings.gates]
     gates += [repr((kind, gate.command)) for kind, some in settings.gates_by_type for gate in some]
@@ -48,7 +48,7 @@ def list_proofs(tasks: Iterable[Task | OutlineTask], settings: Settings) -> tupl
 def make_same_tree_test(
     repository: Repository, head: str, documents: frozenset[str], known: Sequence[TaskState]
 ) -> Callable[[TaskState], bool]:
-    """Whether a task's proof ran on the tree of `head`, the runner's own documents left out.
+    """Return a function that tests if a task's proof ran on the tree of `head`.
 
     One of which a part ran on another tree (`Proof.base`), however alike, did not.
     Git is asked once a tree, and only where it can be: not about what was DONE before the last

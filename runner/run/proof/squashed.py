@@ -1,4 +1,4 @@
-"""Which files of a commit that joins several each of their messages is about.
+"""Attribute the files of a squashed commit to the tasks in its messages.
 
 A squash keeps the messages and loses which of them wrote which file. The digest in a message
 (`Files:`) finds its files again among those that its task may write; other bytes match no digest.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from runner.repo.trees import Prefix, TreeChange
 
 _MOST_TRIED = 10
-"""Files of which all selections are tried, 1023 at most; of more only all together."""
+"""Files of which all subsets are tried, 1023 at most; with more, only all together."""
 
 
 def find_own_changes(

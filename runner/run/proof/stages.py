@@ -1,4 +1,4 @@
-"""Times the parts of an attempt that are no command of its proof."""
+"""Time the parts of an attempt that are not commands of its proof."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from runner.run.assignment import Assignment, WorkerContext
 
 _LEAST = 0.5
-"""Seconds from which on a part has a line of its own: shorter ones keep nobody waiting."""
+"""Minimum seconds of a part with its own line: shorter ones delay nobody."""
 _LEAST_OTHER, _LEAST_ATTEMPT = 0.2, 1.0
-"""Seconds of all shorter parts together, and of the attempt, from which on they have a line."""
+"""Minimum seconds of all shorter parts together, and of the attempt, to get a line."""
 _NAMED: ContextVar[list[float]] = ContextVar("named")
-"""Seconds of this attempt that have a line; of the worker's own thread."""
+"""Seconds of this attempt that already have a line; per worker thread."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Bytes of DONE tasks that no proof is about: by hand, an edit, a manual commit, a merge.
+"""Find unproven content of DONE tasks: manual edits, manual commits, merges.
 
 What a task's landing wrote is proven, and so is what a later landing made of it: their commits
 tell by `Spec:` that the runner proved them, and by `Files:` that it was these bytes, in every
@@ -42,20 +42,20 @@ else:
 
 JOURNAL = "artifacts/build/journal.jsonl"
 _GONE = ""
-"""The blob of a path that is not there."""
+"""Blob of a missing path."""
 
 
 class Unverified(NamedTuple):
-    """Why what a DONE task rests on is not proven as it stands."""
+    """The reason why a DONE task's current content is not proven."""
 
     paths: tuple[str, ...]
-    """Files whose bytes no proof is about."""
+    """Files whose bytes no proof covers."""
     missing: tuple[str, ...] = ()
     """Those of them that do not exist."""
     uncommitted: bool = False
-    """Whether all of it is in the work tree alone: HEAD is as a proof knows it."""
+    """Whether the changes are only in the work tree: HEAD matches a proof."""
     claimed: bool = False
-    """Whether the commit that holds them says that they were proven, and cannot show it."""
+    """Whether their commit claims a proof without evidence."""
 
     @property
     def why(self) -> str:
@@ -90,19 +90,19 @@ class _Landing(NamedTuple):
 
 @dataclass
 class Bytes:
-    """What landed in the history of one head, and what stands there now."""
+    """The landed content in the history of one head, and the current content."""
 
     repository: Repository
     head: str
     tasks: Mapping[str, PlannedTask]
     made: Callable[[str], bool] = lambda _commit: False
-    """Whether the journal of this clone made a commit."""
+    """Whether this clone's journal made a commit."""
     _wrote: dict[str, dict[str, None]] = field(default_factory=dict)
-    """By task the paths that its landings wrote."""
+    """By task, the paths that its landings wrote."""
     _proven: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    """By path each landing that wrote it, newest first: commit, and blob; `?` for bytes by hand."""
+    """By path, each landing that wrote it, newest first: commit and blob; `?` for manual edits."""
     _claimed: set[str] = field(default_factory=set)
-    """Commits that say of other bytes than theirs that they were proven."""
+    """Commits whose claimed proof is about other bytes."""
 
     def __post_init__(self) -> None:
         """Git is asked twice for all tasks together."""
@@ -143,13 +143,13 @@ class Bytes:
                 yield one, [entry for entry in mine if entry.path not in known]
 
     def _is_proof(self, one: _Landing, changed: Sequence[TreeChange]) -> bool:
-        """Whether what a landing says is about its own bytes, as far as anything here tells."""
+        """Return whether a landing's proof is about the bytes in its commit."""
         if says_files(one.trailers):
             return is_about(self.repository.prefix, changed, one.trailers)
         return self.made(one.commit)
 
     def paths(self, task: PlannedTask, known: TaskState) -> tuple[str, ...]:
-        """The files that are a task's own: those of its landings, or of the commit it is in."""
+        """Return the task's own files, from its landings or its commit."""
         if task.id in self._wrote or not known.commit:
             return tuple(self._wrote.get(task.id, ()))
         if self.repository.resolve(known.commit) is None:
@@ -162,7 +162,7 @@ class Bytes:
         return tuple(entry.path for entry in found if _is_its_own(task, entry.path))
 
     def is_proven(self, path: str, blob: str) -> bool:
-        """Whether the last landing that wrote a file left these bytes.
+        """Return whether the last landing of a file left these bytes.
 
         Of two branches that were merged each has a last one.
         """
@@ -173,11 +173,11 @@ class Bytes:
         return any(not self.repository.is_ancestor(commit, newest[0]) for commit in same)
 
     def is_claimed(self, path: str) -> bool:
-        """Whether the last landing that wrote a file says of other bytes that they are proven."""
+        """Return whether a file's last landing claims a proof of other bytes."""
         return bool(self._proven.get(path)) and self._proven[path][0][0] in self._claimed
 
     def was_there(self, path: str) -> bool:
-        """Whether the last landing that wrote a file left one there."""
+        """Return whether the last landing of a file left it in place."""
         return bool(self._proven.get(path)) and self._proven[path][0][1] != _GONE
 
 
@@ -199,7 +199,7 @@ def _may_write(task: PlannedTask, path: str) -> bool:
 
 
 def _is_its_own(task: PlannedTask, path: str) -> bool:
-    """Whether a file that a task landed is still its work.
+    """Return whether a landed file is still in the task's outputs.
 
     What it may write no more is not: an older plan's task of that id may have left it. Of a path
     outside of the plan's folder an end of it says so: then the folder may have been moved.
@@ -217,7 +217,7 @@ def find_unverified(
     state: RunState,
     dirty: Callable[[Mapping[str, str]], Iterable[str]] = lambda _blobs: (),
 ) -> Mapping[str, Unverified]:
-    """By id the DONE tasks whose files are not as a proof knows them, on this head and in the tree.
+    """Return by id the DONE tasks whose files on this head or in the work tree are unverified.
 
     `dirty` gives the paths of those it is asked about that differ in the work tree, by the blobs
     that the head has.
@@ -239,7 +239,7 @@ def find_unverified(
     edited = set(dirty({path: blobs[path] for path in wanted}))
     found = {}
     for task, known in done:
-        # Output files are read of the few tasks that have such a path.
+        # Output files are read only for the few tasks with such a path.
         unlike = [path for path in owned[task.id] if path in changed or path in edited]
         unlike = [path for path in unlike if _is_its_own(task, path)]
         moved = [path for path in unlike if path in changed]
@@ -254,7 +254,7 @@ def find_unverified(
 
 
 def prove_what_they_say(repository: Repository, commits: Sequence[str]) -> frozenset[str]:
-    """Those of these commits whose message is about the very bytes that they hold."""
+    """Return the commits whose message is about the bytes that they contain."""
     made = _make_own_commit_test(repository)
     entries = entries_of(repository, commits)
     found = set()
@@ -277,7 +277,7 @@ def _is_own_document(path: str) -> bool:
 
 
 def _make_own_commit_test(repository: Repository) -> Callable[[str], bool]:
-    """Whether a commit is this clone's own; the journal is read only where it has to be."""
+    """Return a function that tests if a commit is this clone's; reads the journal lazily."""
 
     @cache
     def load_recorded() -> frozenset[str]:
@@ -289,7 +289,7 @@ def _make_own_commit_test(repository: Repository) -> Callable[[str], bool]:
 def never_made(
     repository: Repository, head: str, tasks: Iterable[PlannedTask], state: RunState
 ) -> Mapping[str, str]:
-    """By id DONE tasks that no landing is known of and of whose named files none exists."""
+    """Return by id the DONE tasks without a landing of which no named file exists."""
     found = {}
     for task in tasks:
         known = state.task(task.id)
@@ -309,13 +309,13 @@ def _is_proven_again(
     known: TaskState,
     state: RunState,
 ) -> bool:
-    """Whether the task's proof, or that of everything, ran on a tree with these very bytes."""
+    """Return whether a task's proof, or a full one, ran on a tree with these bytes."""
     whole = state.whole_head if state.whole_head and not state.failed_tree else ""
     if whole and _landed_since(repository, whole, head, known):
         whole = ""  # what took the task back may have left the bytes of that time
     for tree in (known.tree, whole):
-        # The journal names trees that this clone need not have: of another branch, or taken by a
-        # `git gc`.
+        # The journal names trees that this clone may lack: from another branch, or deleted by `git
+        # gc`.
         if tree and repository.git.ask("cat-file", "-e", tree).exit == 0:
             there = _blobs(repository, tree, paths)
             if all(there[path] == blobs[path] for path in paths):
@@ -324,7 +324,7 @@ def _is_proven_again(
 
 
 def _landed_since(repository: Repository, commit: str, head: str, known: TaskState) -> bool:
-    """Whether a task came into this history by a commit that another one does not reach.
+    """Return whether the task's commit is in the history of `head` but not of `commit`.
 
     One that was rewritten is in none: of that nothing is known.
     """
@@ -341,11 +341,11 @@ def _blobs(repository: Repository, tree: str, paths: list[str]) -> dict[str, str
 
 
 def _landings(repository: Repository, head: str) -> list[_Landing]:
-    """The commits in which bytes of tasks came, newest first; undo and replay are the runner's."""
+    """Return the commits with work of tasks, including undo and replay, newest first."""
     out = repository.tell_history(
         head,
-        # By descent and not by time (git-log(1), --topo-order): the clocks of two clones may
-        # differ, and what is newest here has to come before what it stands on.
+        # By topology, not time (git-log(1), --topo-order): clocks of two clones may differ, and the
+        # newest commit must come before its ancestors.
         *("-z", "--topo-order", "--no-color", "--no-show-signature", "--no-notes"),
         *("--fixed-strings", "--grep=Task: ", f"--grep={UNDOES}: ", f"--grep={RESTORES}: "),
         "--format=%H%n%B",

@@ -1,4 +1,4 @@
-"""Proving again what is DONE, all on one tree: which commands that takes, and what they say."""
+"""Prove all DONE tasks again on one tree: choose the commands, collect the results."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     Step: TypeAlias = "tuple[CheckFamily, Check]"
 
 Key: TypeAlias = "tuple[str, str, Network]"
-"""What makes two checks one: their kind, their command and what it may reach."""
+"""Identity of a check: its kind, its command and its network access."""
 _SHARED = frozenset({"gate", "contract"})
-"""Kinds of checks that say the same for every task."""
+"""Kinds of checks with the same result for every task."""
 _OF_A_CHANGE = frozenset({"integrity", "mutation"})
-"""Kinds of checks that are about how files changed, not about how they are."""
+"""Kinds of checks about how files changed, not about their content."""
 _GOOD = frozenset({Verdict.PASS, Verdict.FLAKY, Verdict.SKIPPED, Verdict.KNOWN})
 
 
@@ -47,12 +47,12 @@ class CheckJob:
 
     steps: tuple[tuple[Subject, tuple[Step, ...]], ...]
     owners: tuple[str, ...] = ()
-    """All tasks that a shared command is for; empty where each step is its own task's."""
+    """All tasks of a shared command; empty if each step belongs to its own task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """What is known of one task on this tree."""
+    """The facts about one task on this tree."""
 
     task: str
     title: str
@@ -61,11 +61,11 @@ class Inspected:
     coverage: Coverage | None = None
     tools: tuple[tuple[str, str], ...] = ()
     ran: bool = True
-    """Whether any of its own checks ran; otherwise all had run on this very tree before."""
+    """Whether any of its own checks ran; else all had already run on this tree."""
     stands_since: str = ""
-    """The commit on which its own checks ran, where nothing landed since can change them."""
+    """Commit on which its own checks ran, if no later landing affects them."""
     to_answer_for: tuple[str, ...] = ()
-    """Checks that failed and are its own, or that it was the last one to pass."""
+    """Failed checks that are its own, or that it was the last to pass."""
 
     @property
     def passed(self) -> bool:
@@ -76,7 +76,7 @@ class Inspected:
 
     @property
     def unrun(self) -> tuple[Finding, ...]:
-        """Why held-out contracts could not run: this machine does not have their files."""
+        """Findings of held-out contracts without their files on this machine."""
         return tuple(one for one in self.findings if one.check == HELD_OUT_MISSING)
 
     @property
@@ -89,16 +89,16 @@ class Inspected:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What all checks say of one tree."""
+    """The combined result of all checks on one tree."""
 
     head: str
     tasks: tuple[Inspected, ...]
     threshold: float
-    """Percent of the lines of all tasks that their tests must run."""
+    """Minimum percent of the lines of all tasks that their tests must cover."""
     ran: int = 0
-    """Commands that ran."""
+    """Number of commands that ran."""
     reused: int = 0
-    """Tasks whose own proof stands from an earlier tree."""
+    """Number of tasks with a reused proof from an earlier tree."""
     seconds: float = 0.0
 
     @property
@@ -127,7 +127,7 @@ class Verified:
 
     @property
     def unrun(self) -> tuple[Finding, ...]:
-        """Why held-out contracts could not run: they neither passed nor failed."""
+        """Findings of held-out contracts that could not run."""
         return tuple(finding for one in self.tasks for finding in one.unrun)
 
     @property
@@ -140,18 +140,18 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class VerificationPlan:
-    """What has to run for a verification, and what need not."""
+    """The commands that a verification has to run, and those that it can skip."""
 
     subjects: tuple[Subject, ...]
     jobs: tuple[CheckJob, ...]
     remembered: Mapping[str, tuple[Proof, ...]] = field(default_factory=dict)
-    """By task the proofs that need not run again."""
+    """By task, the proofs that need not run again."""
     untouched: frozenset[str] = frozenset()
-    """Tasks whose own proof ran on an earlier tree, and that nothing landed since can change."""
+    """Tasks proven on an earlier tree that no later landing affects."""
 
     @property
     def commands(self) -> int:
-        """How many commands that is at most."""
+        """Largest possible number of commands."""
         return sum(bool(check.command) for job in self.jobs for _, check in _steps(job))
 
 
@@ -168,7 +168,7 @@ def plan_for(
     is_this: Callable[[TaskState], bool] = lambda _known: False,
     untouched: Collection[str] = (),
 ) -> VerificationPlan:
-    """Every check once, but for those that passed on this very tree: `is_this` knows whose did.
+    """Plan every check once, except those that passed on this tree according to `is_this`.
 
     Nor do the own checks of `untouched` tasks run again; gates do, since they look at the whole.
     Gates and contracts run once for all tasks that have them; tasks whose tests are the same
@@ -204,7 +204,7 @@ def plan_for(
         steps = [step for step in _checks(one.task, settings) if step[1].kind not in left_out]
         for step in steps:
             if _is_shared(step[1]):
-                # Evidence keeps commands redacted, so what is looked up there has to be, too.
+                # Evidence stores commands redacted, so lookups must redact, too.
                 known = proven.get((step[1].kind, redact(step[1].command)))
                 if known is None:
                     shared.setdefault(key_of(step[1]), []).append((one, step))
@@ -218,14 +218,14 @@ def plan_for(
 
 
 def _own_proofs(known: TaskState) -> Iterator[Proof]:
-    """The proofs of a task's own checks, each with the commit of the tree that it ran on."""
+    """Yield the proofs of a task's own checks with the commit that they ran on."""
     for proof in known.proofs:
         if proof.kind != "gate" and not proof.is_of_another_task:
             yield replace(proof, base=proof.base or known.commit)
 
 
 def _says_all(one: Subject) -> bool:
-    """Whether the proof that is kept holds what these settings ask for beside."""
+    """Return whether the stored proof covers all that the settings require."""
     return not any(proof.note.startswith(UNREAD) for proof in one.known.proofs)
 
 
@@ -243,13 +243,13 @@ def _is_shared(check: Check) -> bool:
 
 
 def key_of(check: Check) -> Key:
-    """What two checks have in common when one run says it for both."""
+    """Return the key that two checks share if one run is enough for both."""
     kind = check.id if check.kind == "contract" else check.kind
     return (kind.rstrip("-0123456789"), check.command, check.network)
 
 
 def _of_all(shared: Mapping[Key, list[tuple[Subject, Step]]]) -> list[CheckJob]:
-    """A job for each shared command, run as that of the task that was DONE last."""
+    """Return a job for each shared command, run for the task that was DONE last."""
     jobs = []
     for uses in shared.values():
         last, step = max(uses, key=lambda use: use[0].known.done_at)
@@ -259,7 +259,7 @@ def _of_all(shared: Mapping[Key, list[tuple[Subject, Step]]]) -> list[CheckJob]:
 
 
 def _together(own: list[tuple[Subject, tuple[Step, ...]]]) -> list[CheckJob]:
-    """A job for each task, but one for all those that share the command of a test."""
+    """Return a job per task, or one for tasks that share a test command."""
     groups: list[list[tuple[Subject, tuple[Step, ...]]]] = []
     at: dict[Key, int] = {}
     for entry in own:
@@ -281,7 +281,7 @@ def _together(own: list[tuple[Subject, tuple[Step, ...]]]) -> list[CheckJob]:
 
 
 def as_known(proved: Proved, check: Check, known: TaskState) -> Proved:
-    """A failure that the task's evidence knows was there before it is no news, only shown.
+    """Return a known failure or an answered question as a note.
 
     So is a question that a person answered when these bytes landed.
     """

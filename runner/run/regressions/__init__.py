@@ -1,1 +1,1 @@
-"""Changes that break other tasks: traced, held back, released, landed together."""
+"""Changes that break other tasks: trace, hold, release, land together."""

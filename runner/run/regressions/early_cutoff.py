@@ -1,4 +1,4 @@
-"""Early cut-off in a run: what is STALE through others alone is only proven again.
+"""Early cut-off: prove tasks again that are STALE only through their dependencies.
 
 A task that was built anew and offers what it offered before leaves those behind it as they are:
 their tests run on the new head, and they are DONE again by themselves. Nothing of this is kept
@@ -49,7 +49,7 @@ class TaskExports:
     _paths: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def compare(self, task: Task, user: TaskState) -> reach.CutOff:
-        """What a task offers on HEAD, beside the tree that its user was DONE in."""
+        """Compare what a task exports on HEAD with the tree in which its user was DONE."""
         then = user.tree or user.commit
         if not then:
             return reach.CutOff(same=False, text="there is no commit to compare with")
@@ -92,7 +92,7 @@ class TaskExports:
         return found
 
     def _all_paths(self, task: Task, documents: tuple[str, ...]) -> frozenset[str]:
-        """Every file that the task ever wrote, and its contracts."""
+        """Return every file that the task ever wrote, and its contracts."""
         found = {path for path in documents if not is_glob(path)}
         for commit in self._landings.of(task.id, self.repository.head().commit or ""):
             if commit not in self._paths:
@@ -108,12 +108,12 @@ class TaskExports:
 
 
 def _documents(task: Task) -> tuple[str, ...]:
-    """The contract files of a task."""
+    """Return the contract documents of a task."""
     return tuple(path for contract in task.contracts for path in documents(contract))
 
 
 def _break(change: Changed) -> str:
-    """The first thing that a changed contract breaks."""
+    """Return the first breaking change of a contract, or ""."""
     if change.before is None or change.after is None:
         return "it was removed"
     old = change.before
@@ -126,25 +126,25 @@ def _break(change: Changed) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StaleVerdict:
-    """What becomes of a task that is STALE through others."""
+    """The verdict on a task that is STALE through its dependencies."""
 
     proves: bool
-    """Whether it is only to be proven again; else it waits, for a person or for those others."""
+    """Whether it is only re-tested; else it waits for a person or for those others."""
     asks: tuple[str, ...] = ()
-    """The tasks that it would have to be built on anew, which is a person's to say."""
+    """Tasks on which it would have to be rebuilt, if a person approves."""
     text: str = ""
-    """Why, in words; empty where there is nothing new to say."""
+    """Reason as text; empty if nothing is new."""
 
 
 def waits_through(known: TaskState) -> bool:
-    """Whether a task is STALE through others alone, or was and is not proven again yet."""
+    """Return whether a task is STALE only because of others, or not re-verified since."""
     return bool(known.via) and (
         known.status is Status.STALE or (known.status is Status.PENDING and bool(known.cut_off))
     )
 
 
 def still_speaks(task: Task, state: RunState) -> bool:
-    """Whether a task is STALE through others alone, and all that it rests on is in the tree.
+    """Return whether a task is STALE only because of others that are all in the tree.
 
     Pure. Then its tests passed there and say something about a change, as those of a DONE one do.
     Where the work of one of these others was taken back, they say nothing.
@@ -163,7 +163,7 @@ def still_speaks(task: Task, state: RunState) -> bool:
 def anew_since(
     id_: str, before: Iterable[str], state: RunState, needed: Collection[str] = ()
 ) -> tuple[str, ...] | None:
-    """The tasks before one that became DONE after it was; None while one of them is not DONE.
+    """Return the predecessors DONE after this task; None while one is not DONE.
 
     Pure. Who is STALE through the task itself does not count: they wait for it. What is `needed`
     (Depends on) cannot be.
@@ -174,14 +174,14 @@ def anew_since(
         if known.status is not Status.DONE:
             if one in needed or not _is_through(one, id_, state):
                 return None
-        # Texts that compare as times do: RFC 3339 in UTC, always with six digits.
+        # Texts that compare like times: RFC 3339 in UTC, always with six digits.
         elif known.done_at > state.task(id_).done_at:
             found.append(one)
     return tuple(found)
 
 
 def _is_through(id_: str, other: str, state: RunState) -> bool:
-    """Whether the chain by which a task is STALE leads over another one."""
+    """Return whether a task's chain of STALE causes includes another task."""
     seen = set()
     while id_ and id_ not in seen:
         if id_ == other:
@@ -195,7 +195,7 @@ def _is_through(id_: str, other: str, state: RunState) -> bool:
 def may_be_let_go(
     tasks: Mapping[str, Task], state: RunState, built: Iterable[str]
 ) -> dict[str, str]:
-    """The STALE tasks that a run may let go, each with the task on whose work that depends.
+    """Return the STALE tasks that may stay unbuilt, each with the deciding task.
 
     Pure: `built` are those that the run would build. Whether these offer then what they did
     before is not known yet.
@@ -216,7 +216,7 @@ def may_be_let_go(
 
 
 def _through(task: Task, before: Iterable[str], state: RunState, anew: Collection[str]) -> str:
-    """The one whose work decides of a task; empty where that does not come, or a person must."""
+    """Return the rebuilt predecessor that decides about a task, or an empty string."""
     known = state.task(task.id)
     if known.spec is None or known.spec.what != task.spec.what:
         return ""
@@ -236,14 +236,14 @@ class EarlyCutoff:
     journal: JournalWriter
     repository: Repository
     documents: frozenset[str]
-    """The runner's own documents, which no task offers to another."""
+    """The runner's own documents, which no task exports."""
     built_anew: dict[str, str] = field(default_factory=dict)
-    """What a person has built anew, with their word for it: those behind are built on that."""
+    """Tasks that a person has rebuilt, with the reason: dependents build on them."""
     _before: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _behind: dict[str, list[str]] = field(default_factory=dict)
 
     def begin(self) -> None:
-        """What a run finds: also what a crash has cut off between a DONE and what it frees."""
+        """Find the STALE tasks at the start of a run, including those that a crash left waiting."""
         waiting = [id_ for id_ in self.tasks if waits_through(self.journal.state.task(id_))]
         self._before = behind_whom(self.tasks.values(), waiting) if waiting else {}
         for id_, before in self._before.items():
@@ -256,7 +256,7 @@ class EarlyCutoff:
                 self._judge(id_)
 
     def after(self, done: str) -> tuple[str, ...]:
-        """Those of which a task's DONE decides: PENDING, to be proven again, or STALE for good."""
+        """Return the dependents decided by a DONE task: PENDING for a new proof, or STALE."""
         behind = [one for one in self._behind.get(done, ()) if self._is_stale(one)]
         return tuple(id_ for id_ in behind if self._judge(id_))
 
@@ -265,7 +265,7 @@ class EarlyCutoff:
         return known.status is Status.STALE and waits_through(known)
 
     def _judge(self, id_: str) -> bool:
-        """Say what becomes of a task; whether there was anything to say."""
+        """Record the verdict on a task; True if there was one."""
         known, verdict = self.journal.state.task(id_), self._verdict(id_)
         if verdict.proves and known.status is Status.STALE:
             self._let_go(known, TaskApproved(by=CUT_OFF, note=verdict.text, reuse=True))
@@ -289,7 +289,7 @@ class EarlyCutoff:
         )
 
     def _waits_for_another(self, known: TaskState) -> bool:
-        """Say of whom a task waits once the one that is named is DONE; whether there was that."""
+        """Record the STALE task to wait for once the named one is DONE; True if any."""
         state = self.journal.state
         if state.task(known.via).status is not Status.DONE or not self._is_stale(known.id):
             return False
@@ -308,7 +308,7 @@ class EarlyCutoff:
         known = state.task(id_)
         if known.spec is None or known.spec.what != self.tasks[id_].spec.what:
             return StaleVerdict(proves=False)  # it was edited itself, or nothing proved it
-        # Who made it STALE counts even where the plan knows no way between the two any more.
+        # The task that made it STALE counts even if the plan no longer connects them.
         via = () if known.via in self._before[id_] or known.via not in self.tasks else (known.via,)
         anew = anew_since(id_, (*self._before[id_], *via), state, self.tasks[id_].depends_on)
         if not anew:
@@ -329,12 +329,12 @@ class EarlyCutoff:
 
 
 def _how(offered: CutOff) -> str:
-    """How a task became DONE once more: nobody built what has the very files of before."""
+    """Describe how a task became DONE again: unchanged files mean that it was not rebuilt."""
     return "is DONE again" if offered.text == reach.UNTOUCHED else "was rebuilt"
 
 
 def stale_again(journal: JournalWriter, known: TaskState, text: str, *, via: str = "") -> None:
-    """A task that was let go is STALE again; without `via` it waits for a person alone."""
+    """Mark a released task as STALE again; without `via` it waits only for a person."""
     note = f"{known.cut_off}, but {text}" if known.cut_off and not via else text
     event = TaskStaled(note=note, via=via)
     journal.note(event, task=known.id, attempt=known.last_attempt, durable=True)

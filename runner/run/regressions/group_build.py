@@ -1,4 +1,4 @@
-"""A held change and the tasks it breaks, built one on the other and landed in one step, or none.
+"""Build a held change and the tasks that it breaks, and land all or none in one step.
 
 Approved by a person: the culprit's recorded bytes come first, then each victim is implemented
 anew on them, in scratch. A chain of commits beside the branch reaches it by one swap, after the
@@ -38,10 +38,10 @@ class Pace:
 
     hours: Timers
     hear: Callable[[], object]
-    """Waits for the next news, or for the next time of the clock, and does what it asks for."""
+    """Waits for the next message or timer, and handles it."""
 
     def rest(self, id_: str, seconds: float) -> str:
-        """Let a pause go by; why nothing more is tried after it, empty where the task goes on."""
+        """Wait for a pause, and return why the task must stop then; empty if it continues."""
         backoff = self.hours.backoff
         if seconds > 0:
             backoff.put(id_, effects.monotonic() + seconds)
@@ -56,7 +56,7 @@ class Pace:
 
 
 _ROUNDS = 3
-"""How often a group begins again because the branch moved meanwhile."""
+"""How often a group starts again because the branch moved."""
 _AGAIN = "fix the task, then approve it again"
 
 
@@ -64,7 +64,7 @@ class AssignmentWork(Protocol):
     """Has one assignment worked on to its end; the engine's part."""
 
     def __call__(self, assignment: Assignment) -> Outcome:
-        """What came back."""
+        """Return the outcome of the assignment."""
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class GroupBuild:
         return False
 
     def _chain(self, group: Sequence[Task], findings: tuple[Finding, ...]) -> list[Link]:
-        """Every member proven on the one before; none when one of them did not come through."""
+        """Build each member on the previous one; return no links if one fails."""
         base = self.preparation.base()
         links: list[Link] = []
         for position, task in enumerate(group):
@@ -134,7 +134,7 @@ class GroupBuild:
         return links
 
     def _member(self, group: Sequence[Task], position: int, base: str) -> tuple[Outcome, str, str]:
-        """Work on one member until it passes or nothing more can be tried.
+        """Work on one member until it passes or no further attempt is possible.
 
         Gives the outcome, how it was approved, and what ended it where no check did.
         """
@@ -175,7 +175,7 @@ class GroupBuild:
                 return outcome, "", why
 
     def _kept(self, task: Task, outcome: Outcome) -> tuple[Outcome, str, str]:
-        """Work that a person has to look at first: its bytes wait with it, for the next build."""
+        """Hold work that a person has to review first, for the next build."""
         kept = self.settlement.books.keep_held(task, outcome, HELD)
         return replace(outcome, ending=Ending.WAITS if kept else Ending.FAILED), "", ""
 
@@ -189,17 +189,17 @@ class GroupBuild:
         return replace(self.preparation.assignment(task), base=base)
 
     def _take_back(self, base: str) -> tuple[Change, ...]:
-        """What makes the branch of the tree with the members before."""
+        """Return the changes from the tree with the earlier members back to the branch."""
         return changes_between(self.lander.repository, base, self.preparation.base())
 
     def _fits(self, changes: Sequence[Change], base: str) -> bool:
-        """Whether the files that they were made on are there as they were."""
+        """Return whether the files that the changes are based on are unmodified."""
         blob = self.lander.repository.blob
         found = ((one.before, blob(base, one.path)) for one in changes)
         return all(was == (None if now is None else digest_of(now)) for was, now in found)
 
     def _culprit_failed(self, task: Task, outcome: Outcome, findings: tuple[Finding, ...]) -> None:
-        """The held change breaks more than was approved, or does not even pass by itself."""
+        """Handle a held change that breaks more than was approved, or does not pass itself."""
         books = self.settlement.books
         if outcome.ending is Ending.INTERRUPTED:  # a person cancelled it: it waits as it did
             regression.hold_again(task.id, findings, books.journal)
@@ -215,7 +215,7 @@ class GroupBuild:
         regression.give_back(task.id, books.journal, books.let_go)
 
     def _find_edited(self, group: Sequence[Task]) -> tuple[Task, str] | None:
-        """The first member whose section of the plan a person edited meanwhile, and how."""
+        """Return the first member whose section was edited during the run, and how, or None."""
         words = ((task, self.settlement.edited(task)) for task in group)
         return next((one for one in words if one[1]), None)
 
@@ -226,7 +226,7 @@ class GroupBuild:
         findings: tuple[Finding, ...],
         edited: tuple[Task, str],
     ) -> bool:
-        """Nothing of the old words lands: the work on them is a draft, and no approval holds.
+        """Discard work on an edited task: it becomes a draft, and approvals are void.
 
         An edited change is given up, and what it broke is DONE again: the run goes on. With an
         edited victim the change waits, as it did before.
@@ -246,7 +246,7 @@ class GroupBuild:
     def _wait(
         self, task: Task, chain: Sequence[Link], findings: tuple[Finding, ...], note: str
     ) -> None:
-        """Put all back as it was before the approval: the change held, its victims STALE."""
+        """Restore the state before the approval: the change held, its victims STALE."""
         self._drop_writes(chain)
         again = tuple(replace(finding, hint=note) for finding in findings)
         books = self.settlement.books
@@ -259,7 +259,7 @@ class GroupBuild:
             self.settlement.books.close_writes(one.outcome, Fate.DROPPED)
 
     def _break_off(self, group: Sequence[Task], findings: tuple[Finding, ...]) -> None:
-        """A run that ends in the midst leaves all as it was, the approvals too."""
+        """Restore the previous state, including approvals, if the run ends during the build."""
         books = self.settlement.books
         if books.journal.state.landing is not None:
             return  # it may have reached the branch: the next run looks that up
@@ -267,7 +267,7 @@ class GroupBuild:
         regression.hold_again(group[0].id, findings, books.journal)
 
     def _interrupt(self, group: Sequence[Task]) -> None:
-        """What was worked on is as it was before."""
+        """Record the started tasks of a group as interrupted."""
         books = self.settlement.books
         for task in group:
             if books.journal.state.task(task.id).status is Status.IN_PROGRESS:

@@ -1,4 +1,4 @@
-"""Whether a task's own tests would end the same on a branch that moved: then they need not run.
+"""Decide whether a task's proof still holds on a branch that moved.
 
 That needs what they ran to be known, and unchanged with all that may lead to it. In any doubt they
 run again. Contracts are reused with the tests beside them, if no change leads to their document or
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from runner.run.assignment import Assignment
 
     Explain: TypeAlias = Callable[[Task, Outcome, Sequence[Changed], Knowledge], str]
-    """How changes reach what a proposal's proof rests on; "" if they do not."""
+    """How changes reach what a proposal's proof depends on; "" if they do not."""
 else:
     touched_contracts = lazy_module("runner.contracts.touched_contracts")
 
 _OWN = ("test", "coverage", "mutation")
-"""Kinds of proofs that rest on the task's own tests alone."""
+"""Kinds of proofs that only depend on the task's own tests."""
 _CONTRACT = "contract"
 _SHOWN = 12
 
@@ -54,18 +54,18 @@ def _never(_task: Task, _outcome: Outcome, _head: str) -> str:
 
 @dataclass(slots=True)
 class ProofReuse:
-    """What was proven of tasks whose branch moved on, until the rest of their proof is there."""
+    """The proven part of tasks whose branch moved on, until the rest of their proof is complete."""
 
     why_not: Callable[[Task, Outcome, str], str] = _never
-    """Why a task's own tests have to run again on a commit; "" where they need not."""
+    """Why a task's own tests must run again on a commit; "" if they need not."""
     why_not_contracts: Callable[[Task, Outcome, str], str] = _never
-    """The same of its contracts, asked where its tests stand."""
+    """The same for its contracts, called if its tests are reused."""
     _earlier: dict[str, Outcome] = field(default_factory=dict)
     _spent: dict[str, float] = field(default_factory=dict)
-    """Seconds of each such attempt until now: it goes on, so its next round counts beside them."""
+    """Seconds of each such attempt so far: it continues, so its next round adds to them."""
 
     def spare_tests(self, assignment: Assignment, outcome: Outcome) -> Assignment:
-        """The assignment to prove an outcome again, without its own tests if these stand."""
+        """Return the assignment for another proof, without own tests that are still valid."""
         self._spent[outcome.task] = outcome.seconds
         asked = assignment.task, outcome, assignment.base
         if self.why_not(*asked) or assignment.author_tests.files:
@@ -77,7 +77,7 @@ class ProofReuse:
         return replace(assignment, stands=True, contracts_stand=contracts)
 
     def join(self, outcome: Outcome) -> Outcome:
-        """What came back, with what still stands of before."""
+        """Combine an outcome with its earlier proofs that are still valid."""
         earlier, spent = self._earlier.pop(outcome.task, None), self._spent.pop(outcome.task, 0.0)
         if outcome.ending not in (Ending.PASSED, Ending.FAILED):
             return outcome
@@ -87,7 +87,7 @@ class ProofReuse:
 
 
 def explain_unseen(task: Task, proofs: Iterable[Proof], is_seen: Callable[[str], bool]) -> str:
-    """What is not known of the tests that ran; "" where everything is that it takes.
+    """Return what is unknown about the tests that ran; "" if enough is known.
 
     `is_seen` says of a test contract, by its id, whether it is known what it executed.
     """
@@ -103,7 +103,7 @@ def explain_unseen(task: Task, proofs: Iterable[Proof], is_seen: Callable[[str],
 
 
 def find_moved(repository: Repository, base: str, head: str) -> tuple[Changed, ...]:
-    """What became of every file from one commit to another."""
+    """Return the changes of every file between two commits."""
     return tuple(
         Changed(
             one.path,
@@ -117,15 +117,15 @@ def find_moved(repository: Repository, base: str, head: str) -> tuple[Changed, .
 def explain_reach(
     task: Task, outcome: Outcome, changes: Sequence[Changed], knowledge: Knowledge
 ) -> str:
-    """How changes reach what a task's tests ran, on the tree that `knowledge` is of; "" if not."""
+    """Return how changes affect what a task's tests ran; "" if they do not."""
     from runner.impact.answer import Depth, Width, judge
 
     changed = {one.path for one in changes}
     for row in outcome.observed:
         if row.path in changed:
             return f"{row.contract} ran {row.path}, which has changed"
-    # Transitive, whatever the settings say: here a dependent that was passed over would be a proof
-    # that nobody made.
+    # Transitive, whatever the settings: a missed dependent here would be a proof that was never
+    # made.
     answer = judge(changes, knowledge, Width(Depth.TRANSITIVE))
     if answer.doubts:
         return answer.doubts[0].text
@@ -136,7 +136,7 @@ def explain_reach(
 def explain_contracts(
     task: Task, outcome: Outcome, changes: Sequence[Changed], knowledge: Knowledge
 ) -> str:
-    """How changes reach what a task's contracts are about, where its tests stand; "" if not.
+    """Return how changes affect a task's contracts, if its tests need not run; "" if they do not.
 
     What starts a command of the project may run anything, and what nobody finds is reached by
     nothing: both are proven again. Which files these tests ran, and what imports by names that are
@@ -151,7 +151,7 @@ def explain_contracts(
 
 
 def _explain_open(task: Task, proofs: Iterable[Proof], knowledge: Knowledge) -> str:
-    """Which of a task's contracts may depend on what nobody sees; "" for none."""
+    """Return which contract of a task may depend on unknown files; "" if none does."""
     verdicts = {proof.id: proof.verdict for proof in proofs if proof.kind == _CONTRACT}
     for name, contract in entries.name_checks(task):
         if verdicts.get(name) is not Verdict.PASS:
@@ -168,7 +168,7 @@ def find_untouched(
     knowledge: Knowledge,
     documents: frozenset[str],
 ) -> frozenset[str]:
-    """The tasks whose own proof would end the same on `head` as on the tree it ran on.
+    """Return the tasks whose own proof would have an equal result on `head`.
 
     `done` are DONE tasks, `knowledge` is of the tree of `head`, `documents` are the runner's own.
     Everything their tests executed is as it was then, and no change between the two trees reaches
@@ -184,7 +184,7 @@ def find_untouched(
     def holds(path: str, digest: Digest) -> bool:
         return knowledge.digest(path) == digest
 
-    # From the newest tree back to the oldest: each step is judged once for all tasks before it.
+    # From the newest tree to the oldest: each step is judged once for all tasks before it.
     for id_, (task, known) in sorted(tasks.items(), key=lambda one: one[1][1].done_at)[::-1]:
         if not repository.has_tree(known.tree):
             continue
@@ -194,8 +194,8 @@ def find_untouched(
         answer = judge(changes, knowledge, width)
         if answer.doubts:
             break
-        # What was executed is asked below, of the tree as it is now: a test that ran again on a
-        # later change counts from there.
+        # Executions are checked below, on the current tree: a test repeated after a later change
+        # counts from there.
         ways = ((one.task, one.reasons) for one in answer.affected)
         reached |= {at for at, whys in ways if any(one.kind is not Basis.OBSERVED for one in whys)}
         reached |= {one.task for one in find_reached_contracts(changes, knowledge, width, held)}
@@ -207,7 +207,7 @@ def find_untouched(
 
 
 def join_outcomes(earlier: Outcome, now: Outcome) -> Outcome:
-    """The outcome of a proof without what stands of an earlier one, and this as it ran before.
+    """Return the outcome of a new proof, completed by the valid parts of an earlier one.
 
     Where the task's own tests did run again, it is what it is.
     """
@@ -233,7 +233,7 @@ def join_outcomes(earlier: Outcome, now: Outcome) -> Outcome:
 
 
 def _keep_proof(proof: Proof, earlier: Outcome, now: Outcome) -> Proof:
-    """A proof that says on which commit it ran; one that was kept before says so still."""
+    """Return a reused proof with a note on the commit that it ran on."""
     base = proof.base or earlier.base
     places = f"proven on {base[:_SHOWN]}, landed on {now.base[:_SHOWN]}"
     before = proof.note.partition("; proven on ")[0].partition("proven on ")[0]
@@ -245,7 +245,7 @@ def _keep_proof(proof: Proof, earlier: Outcome, now: Outcome) -> Proof:
 
 
 def past_of(states: Mapping[str, TaskState], tasks: Iterable[Task]) -> inputs.Past:
-    """How long each test contract took last, and how often it failed since."""
+    """Return how long each test contract took last, and how often it has failed since."""
     seconds: dict[inputs.Proven, float] = {}
     failures: dict[inputs.Proven, int] = {}
     for task in tasks:
@@ -264,7 +264,7 @@ class ReachedContract(NamedTuple):
 
     task: str
     name: str
-    """`contract:schema`."""
+    """Name such as `contract:schema`."""
     path: str
     line: int
     why: str
@@ -273,7 +273,7 @@ class ReachedContract(NamedTuple):
 def find_reached_contracts(
     changes: Iterable[Changed], knowledge: Knowledge, width: Width, held: Held
 ) -> Iterator[ReachedContract]:
-    """The contracts of which a change touches the document, an instance or the code.
+    """Yield the contracts whose document, instances or code a change affects.
 
     An additive change of a document reaches them, too: who keeps to the contract passes, and what
     the comparison of documents does not see is seen.
@@ -291,7 +291,7 @@ def find_reached_contracts(
 
 
 def with_contracts(answer: Impacted, kept: Sequence[ReachedContract]) -> Impacted:
-    """An answer with these contracts among what may change result."""
+    """Return an answer with these contracts among the affected ones."""
     by_task: dict[str, list[ReachedContract]] = {}
     for one in kept:
         by_task.setdefault(one.task, []).append(one)
@@ -302,13 +302,13 @@ def with_contracts(answer: Impacted, kept: Sequence[ReachedContract]) -> Impacte
 
 
 def filter_decided(doubts: Iterable[Why], kept: Iterable[ReachedContract]) -> tuple[Why, ...]:
-    """Doubts without those about files that a contract names: whom these reach is known."""
+    """Return the doubts without those about files that a contract names, whose effect is known."""
     paths = {one.path for one in kept}
     return tuple(one for one in doubts if one.path not in paths or not _nobody(one))
 
 
 def _nobody(doubt: Why) -> bool:
-    """Whether the doubt is that nothing is known of the whole file."""
+    """Return whether a doubt is that nothing is known of the file."""
     return doubt.text == explain_undeclared(Changed(doubt.path, b"", b""))
 
 
@@ -322,11 +322,11 @@ def _join(one: Affected, kept: Iterable[ReachedContract]) -> Affected:
 
 
 def _matters(one: Touching, at: Reached) -> bool:
-    """Code and instances are reached by imports; a document by others that it refers to."""
+    """Check whether a reference counts: imports for code and instances, names for documents."""
     return at.by is None or at.named == one.is_document
 
 
 def _find_reaching(knowledge: Knowledge, change: Changed, width: Width) -> Iterator[Reached]:
-    """The changed file, and what imports it, as far as is asked."""
+    """Yield the changed file and its importers, to the requested depth."""
     deepest = 1 if width.dependents is Depth.DIRECT else None
     return reach.find_reaching(knowledge.references, change.path, deepest, quiet=is_quiet(change))

@@ -1,4 +1,4 @@
-"""A change that breaks other tasks: it is held back, they wait as STALE, and a person decides.
+"""Hold a change that breaks other tasks, mark them STALE, and ask a person.
 
 Three kinds of records tell of it, in this order: the culprit's attempt (`held` is `regression`),
 its BLOCKED with the findings that name its victims, one STALE with `culprit` for each of them. A
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from runner.run.outcome_recorder import OutcomeRecorder
 
     LetGo = Callable[[str], None]
-    """Forgets the bytes that are held for a task."""
+    """Removes the bytes that are held for a task."""
 
 
 HELD = "regression"
 
 
 def victims(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """The tasks that a change breaks; none where its own proof failed as well.
+    """Return the tasks that a change breaks; empty if its own proof failed, too.
 
     What a person may let pass is no such failure.
     """
@@ -51,14 +51,14 @@ def victims(findings: Iterable[Finding]) -> tuple[str, ...]:
 
 
 def hold_back(task: Task, outcome: Outcome, books: OutcomeRecorder, kept: str = "") -> None:
-    """Keep a proven change that breaks other tasks from landing, and give it to a person.
+    """Hold a proven change that breaks other tasks, for a person's decision.
 
     `kept` is the draft branch that has the work already.
     """
     broken = victims(outcome.findings)
     branch = kept or books.keep_draft(task, outcome)
-    # In this order: once the bytes are held, all that follows can be made again from them; a victim
-    # that was STALE first would wait for a change that nobody has.
+    # Order matters: once the bytes are held, the rest can be repeated from them; a victim made
+    # STALE first would wait for a lost change.
     if not books.keep_held(task, replace(outcome, ending=Ending.PASSED), HELD, branch):
         return
     _block(task.id, outcome.findings, branch, books.journal)
@@ -67,7 +67,7 @@ def hold_back(task: Task, outcome: Outcome, books: OutcomeRecorder, kept: str = 
 
 
 def hold_again(culprit: str, findings: Iterable[Finding], journal: JournalWriter) -> None:
-    """Let a change that is still held wait once more, after an attempt that came to nothing."""
+    """Block a change that is still held again, after a failed attempt."""
     known = journal.state.task(culprit)
     if is_held(known) and not _waits(known):
         _block(culprit, findings, known.draft, journal)
@@ -86,7 +86,7 @@ def _block(culprit: str, findings: Iterable[Finding], branch: str, journal: Jour
 
 
 def _stale(victim: str, culprit: str, findings: Iterable[Finding], journal: JournalWriter) -> None:
-    """Have a task wait that a change breaks; what is not built (any more) is PENDING as it is."""
+    """Mark a built task that a change breaks as STALE; one that is not built stays PENDING."""
     if not _is_built(journal.state.task(victim)):
         return
     known = journal.state.task(victim)
@@ -97,14 +97,14 @@ def _stale(victim: str, culprit: str, findings: Iterable[Finding], journal: Jour
 
 
 def _asks(victim: TaskState, culprit: str) -> str:
-    """What was built on the change waits for a person itself."""
+    """Return the note of a task that was built on the change and waits for a person's review."""
     asked = note_of(open_questions(victim))
     waits = f"built on the change of {culprit}, it waits for your review: runner review {victim.id}"
     return "; ".join(filter(None, (asked, waits)))
 
 
 def _chain(victim: str, culprit: str, findings: Iterable[Finding]) -> str:
-    """`TASK-009 changed src/db.py:41; TC-004 fails`."""
+    """Return a note such as `TASK-009 changed src/db.py:41; TC-004 fails`."""
     mine = [one for one in findings if one.check.startswith(f"{PREFIX}{victim}/")]
     failed = ", ".join(dict.fromkeys(one.check.partition("/")[2] for one in mine))
     place = next((_place(one) for one in mine if one.path), "what it relies on")
@@ -121,7 +121,7 @@ def _place(finding: Finding) -> str:
 def drop(
     culprit: str, findings: tuple[Finding, ...], journal: JournalWriter, let_go: LetGo
 ) -> None:
-    """Give a held change up: its task is PENDING with these findings, its victims are DONE again.
+    """Drop a held change: its task is PENDING with these findings, its victims are DONE again.
 
     The draft branch stays. What a crash leaves undone of this, `complete` does.
     """
@@ -134,7 +134,7 @@ def drop(
 
 
 def give_back(culprit: str, journal: JournalWriter, let_go: LetGo) -> None:
-    """Make DONE again what a change broke that does not come.
+    """Mark the tasks that a dropped change broke as DONE again.
 
     The held bytes go first: while a victim is left, a crash before this is seen.
     """
@@ -146,7 +146,7 @@ def give_back(culprit: str, journal: JournalWriter, let_go: LetGo) -> None:
 
 
 def restore(victim: TaskState, journal: JournalWriter) -> None:
-    """A task that a held change broke is DONE again, with its evidence: the change does not come.
+    """Mark a task that a dropped change broke as DONE again, with its evidence.
 
     What was taken back meanwhile is not DONE by that: it is to be built.
     """
@@ -171,7 +171,7 @@ def restore(victim: TaskState, journal: JournalWriter) -> None:
 def set_apart(
     held: dict[str, tuple[Change, ...]], journal: JournalWriter, let_go: LetGo
 ) -> dict[str, tuple[Change, ...]]:
-    """Take the held changes that break other tasks out of what may land by itself.
+    """Remove and return the held changes that break other tasks, which cannot land alone.
 
     Repairs what a crash, a rejection or an edit left half recorded.
     """
@@ -206,7 +206,7 @@ def _complete(journal: JournalWriter, let_go: LetGo) -> None:
 
 
 def _settle_victims(culprit: TaskState, journal: JournalWriter, let_go: LetGo) -> None:
-    """Bring the tasks that a change breaks in line with what became of it."""
+    """Update the tasks that a change breaks to its current state."""
     if culprit.status is not Status.DONE and not _waits(culprit):
         give_back(culprit.id, journal, let_go)
         return
@@ -220,7 +220,7 @@ def _settle_victims(culprit: TaskState, journal: JournalWriter, let_go: LetGo) -
 
 
 def is_held(task: TaskState) -> bool:
-    """Whether a change of a task is held that breaks others."""
+    """Return whether a task's change is held because it breaks others."""
     return task.held is not None and task.held.kind == HELD and task.status is not Status.DONE
 
 
@@ -236,7 +236,7 @@ def _find_broken(culprit: str, state: RunState) -> tuple[TaskState, ...]:
 
 
 def victims_of(culprit: str, state: RunState) -> tuple[str, ...]:
-    """The tasks that wait as STALE for a decision about this one's change."""
+    """Return the STALE tasks that wait for a decision about this change."""
     found = _find_broken(culprit, state)
     return tuple(task.id for task in found if task.status is Status.STALE)
 
@@ -244,7 +244,7 @@ def victims_of(culprit: str, state: RunState) -> tuple[str, ...]:
 def find_approved_groups(
     tasks: Mapping[str, Task], held: Iterable[str], state: RunState
 ) -> tuple[tuple[Task, ...], ...]:
-    """Held changes of which every victim was approved: the culprit, then they, in plan order.
+    """Return the held changes all of whose victims are approved: culprit first, then plan order.
 
     A victim that is not in the plan any more is asked about no more.
     """
@@ -259,23 +259,23 @@ def find_approved_groups(
 
 
 def find_unapproved(broken: Iterable[str], state: RunState) -> tuple[str, ...]:
-    """Those that nobody has approved yet to be built anew on the change that breaks them."""
+    """Return the broken tasks that are not yet approved for a rebuild."""
     known = (state.task(one) for one in broken)
     return tuple(one.id for one in known if not _is_approved(one))
 
 
 def _is_approved(victim: TaskState) -> bool:
-    """Whether a person let it be built anew; one that is PENDING was edited, and approved then."""
+    """Return whether a person approved the rebuild; editing a DONE task counts, too."""
     return victim.approved or (victim.status is Status.PENDING and _is_built(victim))
 
 
 def _is_built(task: TaskState) -> bool:
-    """Whether it was DONE, and nobody has taken that back since."""
+    """Return whether a task was DONE and was not undone since."""
     return bool(task.done_at)
 
 
 def find_taken_back(task: Task, changes: Iterable[Change]) -> str:
-    """A file of a change that the task's own blocks write otherwise; empty for none.
+    """Return a file of a change that the task's own blocks would revert; else empty.
 
     Blocks say the same whenever they are built: such a task cannot be built on the change.
     """
@@ -295,7 +295,7 @@ def _differs(text: str, content: bytes | None) -> bool:
 
 
 def which_to_edit(culprit: str, paths: Mapping[str, str]) -> str:
-    """What to do where victims (with the file of each) cannot be built on a held change."""
+    """Return which blocks to edit if victims cannot be built on a held change."""
     victim, path = next(iter(paths.items()))
     return (
         f"{victim} cannot be built on it: its own blocks write {path}; edit the blocks of {victim} "

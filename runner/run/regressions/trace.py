@@ -1,4 +1,4 @@
-"""Traces a proposal back to the proofs of other tasks; the coordinator's, as the plan is.
+"""Trace a proposal to the proofs of other tasks that it may break.
 
 What is known of the repository is read once a run and follows each landing, so a question costs
 what the change is large and not what the plan is long. A plan without test contracts asks nothing.
@@ -50,7 +50,7 @@ else:
 
 A = TypeVar("A")
 _ENOUGH = 10
-"""Failures after which no more of them tell the next attempt what to do."""
+"""Failures after which more of them don't help the next attempt."""
 _PATIENCE = 2.0
 """Seconds before a message that a repository is read for the first time."""
 _READING = "indexing which files refer to each other, to see what a change may break (once)"
@@ -66,18 +66,18 @@ class Tracer:
     journal: JournalWriter
     settings: Settings
     owners: Callable[[], bytes | None]
-    """The bytes of FILE_OWNERSHIP_MAP.md. Rows that a run adds are known from Output files."""
+    """Bytes of FILE_OWNERSHIP_MAP.md. Rows added by a run are known from Output files."""
     say: Callable[[str], None] = lambda _text: None
     environ: Mapping[str, str] = field(default_factory=dict)
-    """The person's own variables, of which some are secrets that tasks require."""
+    """The user's variables, some of which are secrets that tasks require."""
     _doubts: tuple[Why, ...] = ()
-    """What could not be decided of the change that was traced last."""
+    """Undecided cases of the last traced change."""
     _knowledge: Knowledge | None = None
     _breaking: dict[str, bool | None] = field(default_factory=dict)
     _new: set[str] = field(default_factory=set)
     """Tasks with test contracts or contracts that became DONE in this run."""
     _trouble: str = ""
-    """Why nothing can be decided in this run; empty as long as that goes well."""
+    """Why nothing can be decided in this run; empty without a problem."""
 
     @cached_property
     def _proven(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class Tracer:
         )
 
     def trace(self, assignment: Assignment, outcome: Outcome) -> Suspects:
-        """The proofs of DONE tasks that may change result, what fails soonest first."""
+        """Return the proofs of DONE tasks that a change may break, likely failures first."""
         self._doubts = ()
         if not outcome.changes or not any(self._counts(one, assignment) for one in self._proven):
             return Suspects()
@@ -105,7 +105,7 @@ class Tracer:
         )
 
     def _enough(self, assignment: Assignment, outcome: Outcome) -> int | None:
-        """All failures count where the change is held for them; else another attempt follows."""
+        """Return after how many failures to stop, or None if all of them count."""
         implementer, task = assignment.implementer, assignment.task
         halts = self.settings.proof.regression == "halt"
         if implementer is None or implementer.repeatable or halts:
@@ -117,7 +117,7 @@ class Tracer:
         return _ENOUGH if tries < (task.budget.attempts or self.settings.build.attempts) else None
 
     def why_not_standing(self, task: Task, outcome: Outcome, head: str) -> str:
-        """Why a task's own tests have to run again on a branch that moved; "" if they need not."""
+        """Return why a task's own tests must run again on a moved branch; "" if they need not."""
         seen = {row.contract for row in outcome.observed}
         if why := proof_reuse.explain_unseen(task, outcome.proofs, seen.__contains__):
             return why
@@ -126,7 +126,7 @@ class Tracer:
         return self._explain_moved(task, outcome, head, proof_reuse.explain_reach)
 
     def why_not_contracts(self, task: Task, outcome: Outcome, head: str) -> str:
-        """The same of its contracts, where its own tests need not run again."""
+        """Return why the task's contracts must run again although its tests need not, or ""."""
         if not task.contracts:
             return ""
         return self._explain_moved(task, outcome, head, proof_reuse.explain_contracts)
@@ -138,7 +138,7 @@ class Tracer:
         if self._trouble:
             return self._trouble
         with self._guard_border():
-            # On no branch and unsigned: only its files are read, and nobody is asked for a key.
+            # On no branch and unsigned: only its files are read, and no key is needed.
             made = (self.repository, outcome.base, outcome.changes, "a proposal")
             changes = proof_reuse.find_moved(self.repository, outcome.base, head)
             knowledge = self._load_knowledge(commit_tree(*made, sign=False).sha, changes)
@@ -148,7 +148,7 @@ class Tracer:
     def find_untouched(
         self, done: Iterable[TaskState], head: str, documents: frozenset[str]
     ) -> frozenset[str]:
-        """The DONE tasks whose own proof need not run again on a commit, by what has landed."""
+        """Return the DONE tasks whose own proof is still valid on a commit."""
         known = [(self.tasks[one.id], one) for one in done if one.id in self._proven]
         if self._trouble or not known:
             return frozenset()
@@ -158,7 +158,7 @@ class Tracer:
         return frozenset()
 
     def is_outdated(self, outcome: Outcome) -> bool:
-        """Whether a change may break tests that were not there when it was traced."""
+        """Return whether a change may break tests added after it was traced."""
         return bool(self._new - {outcome.task})
 
     def observe(self, task: str, outcome: Outcome) -> None:
@@ -177,13 +177,13 @@ class Tracer:
                 self._observations.keep(task, outcome.observed)
 
     def _counts(self, task: str, assignment: Assignment) -> bool:
-        """Whether a task's tests say something about the change."""
+        """Return whether a task's tests are relevant for the change."""
         if task == assignment.task.id or task in assignment.unproven:
             return False
         return task in assignment.beneath or self._is_in_the_tree(task, assignment)
 
     def _is_in_the_tree(self, task: str, assignment: Assignment) -> bool:
-        """Whether a task was DONE when the attempt began: what landed since is not in its tree.
+        """Return whether a task was DONE when the attempt began, so that its tree has it.
 
         So was one that is only to be proven again: its code is there, and its tests speak for it.
         """
@@ -195,7 +195,7 @@ class Tracer:
     # --- asking -----------------------------------------------------------------------
 
     def _find_suspects(self, outcome: Outcome) -> tuple[Traced, ...] | None:
-        """What may change result; None where nobody can say: then everything counts."""
+        """Return the tests whose result may change; None if unknown, so that all tests count."""
         from runner.impact.answer import Depth, Width, judge
 
         if self._trouble:
@@ -216,7 +216,7 @@ class Tracer:
 
     @contextmanager
     def _guard_border(self) -> Iterator[None]:
-        """The one border to a repository that may hold anything: what goes wrong there is reported.
+        """Catch and report any error of the analysis; afterwards every test counts as affected.
 
         Nothing is decided from then on in this run, so that every test counts as affected.
         """
@@ -235,7 +235,7 @@ class Tracer:
         return tuple(self._suspecting.everything(tasks, path))
 
     def _trace_to_what_ran(self, one: Traced, changes: tuple[Changed, ...]) -> Traced:
-        """The same, traced to a changed file that its tests were seen to execute."""
+        """Return the trace with a changed file that its tests executed, if recorded."""
         by_path = {change.path: change for change in changes}
         lines: dict[str, int] = {}
         for row in self._observations.of(one.task.id, one.name):
@@ -280,7 +280,7 @@ class Tracer:
             self._knowledge = self._read(base)
         else:
             inputs.refresh(self._knowledge.references, self.repository, base)
-        # Emptied and not made anew: what was read of the repository holds this very dictionary.
+        # Cleared, not replaced: the loaded knowledge refers to this dictionary.
         self._breaking.clear()
         for one in change:
             if self._knowledge.contract_files.of(one.path):
@@ -290,7 +290,7 @@ class Tracer:
         return self._knowledge
 
     def _read(self, base: str) -> Knowledge:
-        """The first reading; a large repository takes seconds, which a message says."""
+        """Read the knowledge of a tree for the first time; print a message if that is slow."""
         patience = Timer(_PATIENCE, self.say, (_READING,))
         patience.daemon = True
         patience.start()
@@ -310,12 +310,12 @@ class Tracer:
 
 
 def _prefer_product(items: Sequence[A], path_of: Callable[[A], str]) -> A:
-    """The first that is about no test file, else the first."""
+    """Return the first item that is not about a test file, else the first."""
     return next((one for one in items if not is_test_path(path_of(one))), items[0])
 
 
 def _in_doubt(doubts: tuple[Why, ...]) -> tuple[Finding, ...]:
-    """One line for what nobody can say whom it reaches."""
+    """Return a note on changes with unknown effects, or nothing."""
     if not doubts:
         return ()
 
@@ -343,30 +343,30 @@ class TestSelection:
     environ: Mapping[str, str]
     cache: Path
     shown: str
-    """The repository's own path."""
+    """Path of the repository itself."""
 
     def tests(self, affected: Iterable[Affected]) -> Iterator[Traced]:
-        """The test contracts that may change result."""
+        """Yield the test contracts whose results may change."""
         for one in affected:
             why = _prefer_product(one.reasons, lambda reason: reason.path)
             for name in one.contracts:
                 yield self._make_traced(self.tasks[one.task], name, why.path, why.line, why.text)
 
     def contracts(self, kept: Iterable[ReachedContract]) -> Iterator[Traced]:
-        """The contracts that a change reaches."""
+        """Yield the contracts that a change affects."""
         for one in kept:
             yield self._make_traced(self.tasks[one.task], one.name, one.path, one.line, one.why)
 
     def find_kept(
         self, changes: Iterable[Changed], knowledge: Knowledge, width: Width
     ) -> tuple[ReachedContract, ...]:
-        """Which contracts a change reaches, and how."""
+        """Return the contracts that a change reaches, and how."""
         if not self._has_contracts:
             return ()
         return tuple(proof_reuse.find_reached_contracts(changes, knowledge, width, self._held))
 
     def everything(self, tasks: Iterable[Task], path: str) -> Iterator[Traced]:
-        """Every proof of some tasks, where nothing can be decided."""
+        """Yield every proof of these tasks, because the effects are unknown."""
         why = "it could not be determined what this breaks"
         for task in tasks:
             names = [one.id for one in task.test_contracts]
@@ -375,7 +375,7 @@ class TestSelection:
                 yield self._make_traced(task, name, path, 0, why)
 
     def in_order(self, traced: Iterable[Traced]) -> tuple[Traced, ...]:
-        """What fails soonest comes first: by what failed in other changes, and by past times."""
+        """Sort tests by past failures and durations, likely quick failures first."""
         by_name = {inputs.Proven(one.task.id, one.name): one for one in traced}
         seconds = {at: one.seconds for at, one in by_name.items() if one.seconds is not None}
         failures = {at: failures_before(self.cache, self.shown, *at) for at in by_name}

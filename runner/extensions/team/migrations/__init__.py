@@ -1,1 +1,1 @@
-"""Steps from each schema of the store to the next, by alembic; `store_upkeep` goes them."""
+"""Migrations of the store's schema by alembic; `store_upkeep` runs them."""

@@ -1,4 +1,4 @@
-"""What alembic runs: the steps, on the connection that it was given, in its transaction."""
+"""The alembic environment: run the steps on a given connection and transaction."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ _RUNNING = "state IN ('ANALYZING', 'PLANNING', 'EXECUTING', 'VERIFYING')"
 
 
 def upgrade() -> None:
-    """From an empty store."""
+    """Create the schema in an empty store."""
     op.create_table(
         "repositories",
         Column("name", Text, primary_key=True),
@@ -110,6 +110,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """To an empty store."""
+    """Drop all tables."""
     for table in ("tasks", "events", "build_tags", "builds", "repositories"):
         op.drop_table(table)

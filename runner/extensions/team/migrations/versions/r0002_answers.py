@@ -1,4 +1,4 @@
-"""What people answer a build, and where its work waits for that."""
+"""Answers of people to a build, and where its work waits for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NEW = ("host", "waits", "place")
 
 
 def upgrade() -> None:
-    """Builds that are there wait for nobody, and any host may have them."""
+    """Add answers; existing builds wait for no answer and any host may take them."""
     for name in _NEW:
         op.add_column("builds", Column(name, Text, nullable=False, server_default=""))
     op.add_column("builds", Column("free_at", Float(53), nullable=False, server_default="0"))
@@ -35,7 +35,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Answers go; a build that waited for one is tried again."""
+    """Remove answers; a build that waited for one is retried."""
     op.drop_table("answers")
     for name in (*_NEW, "free_at"):
         op.drop_column("builds", name)

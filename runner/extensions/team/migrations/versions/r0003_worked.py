@@ -1,4 +1,4 @@
-"""What a worker needs to know of a build: the wish in words, and how long it was worked on."""
+"""A build's request in words, and its working time, for the workers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ down_revision = "r0002"
 
 
 def upgrade() -> None:
-    """Builds that are there were not worked on yet."""
+    """Add request and work time; existing builds have none."""
     op.add_column("builds", Column("wish", Text, nullable=False, server_default=""))
     op.add_column("builds", Column("spent", Float(53), nullable=False, server_default="0"))
     op.add_column("builds", Column("claimed_at", Float(53), nullable=False, server_default="0"))
 
 
 def downgrade() -> None:
-    """A wish that waits is not asked again by an older runner."""
+    """Remove request and work time; an older runner does not process waiting requests."""
     for name in ("wish", "spent", "claimed_at"):
         op.drop_column("builds", name)

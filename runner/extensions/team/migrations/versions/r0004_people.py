@@ -1,4 +1,4 @@
-"""Who may do what, by which tokens; and what is shown of a build to whoever answers it."""
+"""People, roles and tokens, and the work of a build that people may see."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "r0003"
 
 
 def upgrade() -> None:
-    """Nobody is known yet; answers that are there came from a terminal."""
+    """Add people and tokens; existing answers came from a terminal."""
     op.add_column("answers", Column("via", Text, nullable=False, server_default="terminal"))
     op.add_column("answers", Column("seen", Text, nullable=False, server_default=""))
     op.create_table(
@@ -55,7 +55,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Nobody is known to an older runner, and what waits is shown where its clone is."""
+    """Remove people and tokens; waiting work is shown only on the host of its clone."""
     for table in ("acts", "tokens", "people", "shown"):
         op.drop_table(table)
     for name in ("via", "seen"):

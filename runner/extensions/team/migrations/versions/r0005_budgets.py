@@ -1,4 +1,4 @@
-"""What the team's builds may cost and how many go on at once, and what each claim was given."""
+"""Budgets and limits of parallel builds, and the share of each claim."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "r0004"
 
 
 def upgrade() -> None:
-    """No bound yet; what claims cost that are there already nobody wrote down."""
+    """Add budgets and claims; the costs of existing claims are unknown."""
     op.create_table(
         "budgets",
         Column("scope", Text, primary_key=True),
@@ -36,6 +36,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """An older runner bounds nothing."""
+    """Remove budgets and claims; an older runner has no limits."""
     op.drop_table("claims")
     op.drop_table("budgets")

@@ -1,4 +1,4 @@
-"""How often the team's builds may call models, and what rate each claim was given."""
+"""Limits of model calls for the team's builds, and the rate of each claim."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ down_revision = "r0005"
 
 
 def upgrade() -> None:
-    """No bound yet; claims that go on may call as often as they like."""
+    """Add limits of model calls; running claims have none."""
     op.add_column("budgets", Column("calls", Text, nullable=False, server_default=""))
     op.add_column("claims", Column("calls", Integer))
 
 
 def downgrade() -> None:
-    """An older runner bounds no calls; a bound of nothing else is none that it knows."""
+    """Remove limits of model calls, and budgets that limit nothing else."""
     op.execute("DELETE FROM budgets WHERE dollars IS NULL AND at_once IS NULL")
     for table in ("budgets", "claims"):
         op.drop_column(table, "calls")
