@@ -97,7 +97,7 @@ class Reading:
     graph: TaskGraph
     problems: tuple[Problem, ...]
 
-    def let_text_go(self) -> None:
+    def drop_text(self) -> None:
         """Drop the bytes of the plan to save memory."""
         object.__setattr__(self, "data", b"")  # frozen, but for this
 
@@ -216,7 +216,7 @@ class Project:
         try:
             path = self.root / self.plan_path
             if path.stat().st_size > _LARGE:
-                platform.give_back_large_memory()
+                platform.trim_memory()
             data = path.read_bytes()
         except OSError as error:
             raise RunnerError(
@@ -281,7 +281,7 @@ class Project:
             self._outline = (data, found)
         return self._outline[1]
 
-    def let_outline_go(self) -> None:
+    def drop_outline(self) -> None:
         """Drop the outline to save memory before the whole plan is read."""
         self._outline = None
 
@@ -346,7 +346,7 @@ class Project:
 
     @cached_property
     def _map_rows(self) -> frozenset[str]:
-        data = safe_io.read_beneath(self.root, OWNERSHIP_MAP) or b""
+        data = safe_io.read_below(self.root, OWNERSHIP_MAP) or b""
         return frozenset(file for file, _ in ownership.OwnershipMap.read(data, OWNERSHIP_MAP).rows)
 
     def _is_committed(self, path: str) -> bool:

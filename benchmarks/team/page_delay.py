@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from run import open_new, start_server
 from site_process import Client
 
-from runner.extensions.team.build_queue import BuildOrder, find_build, look_into, queue_build
+from runner.extensions.team.build_queue import BuildOrder, find_build, queue_build, read_build
 from runner.extensions.team.event_rows import list_journals, read_lines
 from runner.extensions.team.people import Doer, add_person, make_token
 from runner.extensions.team.repository_list import Registered, add_repository
@@ -146,7 +146,7 @@ def measure(address: str, folder: Path, tasks: int) -> list[float]:
             follower.join(300)
     landed = list_landings(store, build.id)
     state = find_build(store, build.id).state
-    assert state == "COMPLETED", (state, look_into(store, build).build.note)
+    assert state == "COMPLETED", (state, read_build(store, build).build.note)
     assert set(landed) == set(seen), (landed, seen)
     store.close()
     return sorted(seen[task] - landed[task] for task in landed)

@@ -27,7 +27,7 @@ from runner.extensions.team.build_queue import BuildOrder, queue_build
 from runner.extensions.team.event_rows import add_lines
 from runner.extensions.team.repository_list import Registered
 from runner.extensions.team.store_engine import Doorbell, find_address, make_place, open_engine
-from runner.extensions.team.store_upkeep import go_up
+from runner.extensions.team.store_upkeep import upgrade_schema
 from runner.extensions.team.tables import builds
 from runner.journal.events import Record, RunStarted
 from runner.journal.records import encode
@@ -66,7 +66,7 @@ def open_new(address: str) -> Store:
     make_place(address)
     store = open_engine(address)
     with store.write() as connection:
-        go_up(connection)
+        upgrade_schema(connection)
     return store
 
 

@@ -66,7 +66,7 @@ def _answer_tasks(
             return _approve(project, asked)
         case "reject":
             answers.reject(project, answers.Reject(named, given.reason), _tell, _ask_reason)
-            _say_next(project)
+            _print_next_command(project)
         case "retry":
             return _retry(project, attempts.retry(project, named, given.reason), environ)
         case _:
@@ -81,11 +81,11 @@ def _approve(project: Project, asked: Approve) -> ExitCode:
     if not came.answered:
         print("nothing is waiting for you")
     elif came.is_next_run:
-        _say_next(project)
+        _print_next_command(project)
     return ExitCode.OK
 
 
-def _say_next(project: Project) -> None:
+def _print_next_command(project: Project) -> None:
     """Print the command that builds the answered work; an active run must end first."""
     lives = RunLock(project.root / BUILD).holder() is not None
     print("next: runner" + (", after the active run ends" if lives else ""))

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.output import ask_trust, confirm, say, type_again
+from runner.commands.output import ask_trust, confirm, format_retyped, say
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
@@ -45,7 +45,7 @@ def execute_change(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     if given.dry_run:
         say(seen, change_text.change_lines, change_text.change_document, as_json=given.json)
         return ExitCode.OK
-    again = project.without_secrets(type_again(given, "--yes"))
+    again = project.without_secrets(format_retyped(given, "--yes"))
     meant = False
     try:
         meant = confirm("record it?", environ, yes=given.yes, again=again)
@@ -94,14 +94,14 @@ def execute_impact(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     )
     impact_question.require_one(request)
     if given.run:
-        again = type_again(given, "--trust")
+        again = format_retyped(given, "--trust")
         ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust, again=again)
     found = impact_question.find_impact(project, request)
     if not given.json:
         _show(found, github=given.format == "github")
     ran: tuple[Reproven, ...] = ()
     if given.run:
-        ran = prove_tree.reprove(project, found.answer.affected, _tell_ran)
+        ran = prove_tree.reprove(project, found.answer.affected, _print_result)
     if given.json:
         print(impact_question.impact_document(found, ran), end="")
     return ExitCode.FAILED if any(one.failed for one in ran) else ExitCode.OK
@@ -133,7 +133,7 @@ def _show(found: Impact, *, github: bool) -> None:
     print(f"{files}: {counts} may be affected", file=sys.stderr)
 
 
-def _tell_ran(ran: Reproven) -> None:
+def _print_result(ran: Reproven) -> None:
     """Print the result of a test as soon as it ends; its output only if it failed."""
     print(
         f"{display(ran.task)}  {display(ran.contract)}  {ran.ending}", file=sys.stderr, flush=True

@@ -56,16 +56,16 @@ def scan_code(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode
         )
     task, unknown = analysis.find_task_id(workplace, given.task) if given.task else ("", None)
     if unknown is not None:
-        _tell_error("", unknown)
+        _print_error("", unknown)
     came = analysis.analyse_files(workplace, files, task, read_input)
-    _tell_unreadable(came.unreadable)
+    _print_unreadable(came.unreadable)
     if came.lost is not None:
-        _tell_error("the findings were not saved: ", came.lost)
+        _print_error("the findings were not saved: ", came.lost)
     failures = [f"{one.path}: {one.message}" for one in came.unreadable]
     return _print_report(given, came.report, sarif, failures, none_seen=came.none_seen)
 
 
-def _tell_error(before: str, error: RunnerError) -> None:
+def _print_error(before: str, error: RunnerError) -> None:
     text = f"runner: {before}{display(error.message)}\nhint: {display(error.hint)}"
     print(text, file=sys.stderr)
 
@@ -219,7 +219,7 @@ def execute_secret_scan(given: argparse.Namespace, environ: Mapping[str, str]) -
         sys.stdout.writelines(
             f"{line}\n" for one in scanned.findings for line in secret_findings.finding_text(one)
         )
-    _tell_unreadable(scanned.unreadable)
+    _print_unreadable(scanned.unreadable)
     print(secret_findings.summarize(scanned), file=sys.stderr)
     return scanned.code
 
@@ -252,7 +252,7 @@ def _say(came: TaskExit) -> None:
     print("\n".join(command_batch.end_lines(came)), flush=True)
 
 
-def _tell_unreadable(found: Iterable[Unreadable]) -> None:
+def _print_unreadable(found: Iterable[Unreadable]) -> None:
     """Print the files that could not be read to standard error."""
     for one in found:
         print(f"runner: {one.path}: {one.message}\nhint: {one.hint}", file=sys.stderr)

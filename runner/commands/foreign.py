@@ -82,7 +82,7 @@ def _draft(given: argparse.Namespace, project: Project, request: ImportRequest) 
     if came.drafted is not None:
         if not given.json:
             print("\n".join(import_tasks.read_lines(came.read)))
-        return review.tell_drafted(project, came.drafted, as_json=given.json)
+        return review.print_drafted(project, came.drafted, as_json=given.json)
     done = import_tasks.import_tasks(project, request)
     if given.json:
         print(import_tasks.import_document(done, wrote=bool(done.added)), end="")

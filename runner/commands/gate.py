@@ -20,11 +20,11 @@ from runner.app.prove.measure_coverage import (
 )
 from runner.commands.output import (
     ask_trust,
+    format_retyped,
     load_trusted_plan,
     open_with_gates,
     say,
     tell,
-    type_again,
 )
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
@@ -64,10 +64,12 @@ def execute_gate(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     project = Project.open(Path.cwd(), environ, settings, plan_needed=False)
 
     def trust(suite: TestSuite) -> None:
-        ask_trust(project, suite.as_plan(), trusted=given.trust, again=type_again(given, "--trust"))
+        ask_trust(
+            project, suite.as_plan(), trusted=given.trust, again=format_retyped(given, "--trust")
+        )
 
     with Repository.open(project.root) as repository:
-        gate = GateMeasurement(project, repository, _request(given), trust, tell, _tell_ran)
+        gate = GateMeasurement(project, repository, _request(given), trust, tell, _print_result)
         if given.record:
             result, files = gate.record()
             tell(f"the test map covers {plural(files, 'test file')}")
@@ -75,7 +77,7 @@ def execute_gate(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
             _warn_of_uncommitted(repository, given.head)
             result = gate.measure()
     _write(given, result)
-    _tell_github(environ, result)
+    _annotate_github(environ, result)
     text = gate_report.as_document(result) if given.json else gate_report.as_text(result)
     print(redact(text), end="")
     return result.code
@@ -97,7 +99,7 @@ def _warn_of_uncommitted(repository: Repository, head: str) -> None:
         tell(f"note: {plural(len(dirty), 'file')} not committed, so not measured")
 
 
-def _tell_ran(ran: Reproven) -> None:
+def _print_result(ran: Reproven) -> None:
     """Print the result of a test as soon as it ends; its output only if it failed."""
     who = "" if ran.task == TESTS else f"{display(ran.task)}  "
     line = f"{who}{display(ran.contract)}  {ran.ending}  {ran.seconds:.1f} s"
@@ -121,7 +123,7 @@ def _write(given: argparse.Namespace, result: GateResult) -> None:
             )
 
 
-def _tell_github(environ: Mapping[str, str], result: GateResult) -> None:
+def _annotate_github(environ: Mapping[str, str], result: GateResult) -> None:
     """Print annotations and write the step's page and outputs in GitHub Actions."""
     if environ.get("GITHUB_ACTIONS") != "true":
         return
@@ -149,7 +151,7 @@ def _read_percent(text: str) -> float:
 def execute_check_coverage(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Look up or measure the coverage and print it."""
     project = open_with_gates(environ, {})
-    again = type_again(given, "--trust")
+    again = format_retyped(given, "--trust")
     load_trusted_plan(project, trusted=given.trust, again=again)
     threshold = None if given.threshold is None else _read_percent(given.threshold)
     found = check_coverage(project, CoverageRequest(given.task, threshold, given.again))

@@ -67,7 +67,7 @@ def tell(line: str) -> None:
     print(display(line), file=sys.stderr, flush=True)
 
 
-def type_again(given: argparse.Namespace, flag: str) -> str:
+def format_retyped(given: argparse.Namespace, flag: str) -> str:
     """Return the command line that was typed, with one more flag, as a shell takes it."""
     words = list(given.typed)
     at = words.index("--") if "--" in words else len(words)
@@ -112,7 +112,7 @@ def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> 
     """
     given = {name: value for name, value in flags.items() if value is not None}
     project = Project.open(Path.cwd(), environ, given)
-    discovered_gates.take_up_default_gates(project)
+    discovered_gates.apply_default_gates(project)
     for note in project.loaded.notes:
         tell(f"note: {note}")
     return project

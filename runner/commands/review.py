@@ -72,7 +72,7 @@ def _review(
 ) -> ExitCode:
     unanswered = tuple(one for one in known if not one.answered)
     shown = waiting.choose_waiting(project, given.what, known) if given.what else unanswered
-    by_hand = () if given.what else waiting.list_staged_by_hand(project, state)
+    by_hand = () if given.what else waiting.list_manually_staged(project, state)
     if given.json:
         waits = [
             {
@@ -171,7 +171,7 @@ def execute_draft(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
     asked = drafting.DraftRequest(wish, given.new_plan, given.prove, given.trust)
     with open_console(project, is_quiet=given.json) as (observer, asker):
         came = drafting.draft(project, asked, observer, asker)
-    return tell_drafted(project, came, as_json=given.json)
+    return print_drafted(project, came, as_json=given.json)
 
 
 def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
@@ -182,17 +182,17 @@ def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
             hint='runner draft "…", or --file PATH, or --issue N [--with N,N]',
         )
     if given.file:
-        return draft_prompt.file_wish(project.root, Path(given.file))
+        return draft_prompt.read_request_file(project.root, Path(given.file))
     if given.issue is None:
         return draft_prompt.wish_of_words(given.wish)
     words = [one.strip() for one in given.others.split(",") if one.strip()]
     if not all(read_number(one) > 0 for one in words):
         raise RunnerError("--with needs issue numbers", hint="--with 43,44")
     numbers = tuple(dict.fromkeys((given.issue, *map(int, words))))
-    return draft_prompt.issue_wish(project.root, numbers, project.environ)
+    return draft_prompt.read_issue_request(project.root, numbers, project.environ)
 
 
-def tell_drafted(project: Project, came: Drafted, *, as_json: bool = False) -> ExitCode:
+def print_drafted(project: Project, came: Drafted, *, as_json: bool = False) -> ExitCode:
     """Print the draft that waits, or why none could be taken."""
     lines = partial(draft_answers.attempt_lines, project)
     say(came, lines, waiting_document.attempt_document, as_json=as_json)
@@ -244,7 +244,7 @@ def answer_drafts(given: argparse.Namespace, project: Project, drafts: Sequence[
 def _reject(given: argparse.Namespace, project: Project, named: str) -> ExitCode:
     with open_console(project, is_quiet=False) as (observer, asker):
         came = draft_answers.reject_draft(project, named, given.reason, observer, asker)
-    return tell_drafted(project, came)
+    return print_drafted(project, came)
 
 
 def _edit(project: Project, named: str) -> ExitCode:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.build import build, find_nothing_to_do, preview
 from runner.app.build.types import BuildRequest
-from runner.commands.output import say, type_again
+from runner.commands.output import format_retyped, say
 from runner.commands.parser import make_parser
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
@@ -65,12 +65,12 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
         _switch(given, environ)
     if not given.serve:
         return _build_once_or_watch(given, environ)
-    refuse_beside("--serve", given.plan_out, given.dry_run)
+    refuse_combined_flags("--serve", given.plan_out, given.dry_run)
 
     def tell(link: str) -> None:
         print(f"page: {link}", file=sys.stderr, flush=True)
 
-    with beside_run.page_beside_run(given.task_graph or "", environ, tell) as wait:
+    with beside_run.serve_page_during_run(given.task_graph or "", environ, tell) as wait:
         ended = _build_once_or_watch(given, environ)
         if ended is not ExitCode.INTERRUPTED and sys.stderr.isatty():
             _leave_open(wait)
@@ -101,7 +101,7 @@ def _switch(given: argparse.Namespace, environ: Mapping[str, str]) -> None:
 def _build_once_or_watch(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if not given.watch:
         return _once(given, environ)
-    refuse_beside("--watch", given.apply, given.plan_out, given.dry_run)
+    refuse_combined_flags("--watch", given.apply, given.plan_out, given.dry_run)
     plan = _open(given, environ)
     return screen.watch_runs(
         lambda: _once(given, environ),
@@ -168,12 +168,12 @@ def _build(
         sarif=Path.cwd() / given.sarif if given.sarif else None,
         github=project.environ if project.environ.get("GITHUB_ACTIONS") == "true" else None,
     )
-    if project.settings.has_doors:
+    if project.settings.has_receivers:
         beside_run.start_delivery(project, console.say)
 
     def tell(result: BuildResult) -> None:
         _print_summary(result, as_json=given.json)
-        exports.write(project, result, _tell_step)
+        exports.write(project, result, _print_step)
 
     observer = run_reports.RunObserver(console, exports.listener)
     asker = terminal_review.find_asker(console, project.environ)
@@ -199,7 +199,7 @@ def _print_all_done(result: NothingToDo, *, as_json: bool) -> None:
         print(f"{f'all {count} tasks are' if count > 1 else 'the one task is'} DONE; nothing to do")
 
 
-def _tell_step(line: str) -> None:
+def _print_step(line: str) -> None:
     """Print a line for the CI server's step log."""
     print(line, file=sys.stderr)
 
@@ -219,7 +219,7 @@ def _try_implementer(
         )
     project = Project.open(Path.cwd(), environ, flags)
     with console_of(given, environ, project.root) as console:
-        again = type_again(given, "--trust")
+        again = format_retyped(given, "--trust")
         found = task_trial.try_one_task(
             project, named[0], console, trusted=given.trust, again=again
         )
@@ -263,10 +263,10 @@ def make_request(given: argparse.Namespace) -> BuildRequest:
     )
     saved = None
     if given.apply:
-        refuse_beside("--apply", selection.named, given.plan_out)
+        refuse_combined_flags("--apply", selection.named, given.plan_out)
         saved = saved_file.read_saved(Path.cwd() / given.apply)
         if isinstance(saved, saved_file.SavedProposal):
-            refuse_beside("--apply", given.dry_run)
+            refuse_combined_flags("--apply", given.dry_run)
     return BuildRequest(
         selection=selection,
         saved=saved,
@@ -277,12 +277,12 @@ def make_request(given: argparse.Namespace) -> BuildRequest:
         allow_dirty=given.allow_dirty,
         removed_meant=given.yes,
         trusted=given.trust,
-        trust_command=type_again(given, "--trust"),
+        trust_command=format_retyped(given, "--trust"),
         always=bool(given.junit or given.sarif),
     )
 
 
-def refuse_beside(flag: str, *others: object) -> None:
+def refuse_combined_flags(flag: str, *others: object) -> None:
     """Raise RunnerError where a flag that says everything stands beside others."""
     if any(others):
         raise RunnerError(

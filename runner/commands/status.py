@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.status_document import (
+    describe_next_step,
     find_status,
     list_text,
     status_document,
     status_text,
-    what_next,
 )
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
@@ -44,7 +44,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     if given.watch:
         return _watch(project, given, environ)
     if given.costs:
-        return _tell_costs(project, as_json=given.json)
+        return _print_costs(project, as_json=given.json)
     view = View.of(project)
     if view.mistakes:
         note = f"note: the plan has {plural(view.mistakes, 'mistake')}: runner validate"
@@ -61,7 +61,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     return ExitCode.OK
 
 
-def _tell_costs(project: Project, *, as_json: bool) -> ExitCode:
+def _print_costs(project: Project, *, as_json: bool) -> ExitCode:
     """Print the durations of all recorded proofs by kind."""
     costs = ProofCosts()
     for record in read_journal(project.journal_path, wanted=frozenset({"gate.completed"})):
@@ -98,7 +98,7 @@ def _status_text(view: View, shown: list[OutlineTask]) -> str:
 
 def _next_text(view: View, shown: list[OutlineTask]) -> str:
     if not shown:
-        print(f"nothing can start now; {what_next(view, ())}", file=sys.stderr)
+        print(f"nothing can start now; {describe_next_step(view, ())}", file=sys.stderr)
     ids = max((columns(display(task.id)) for task in shown), default=0)
     return "".join(f"{pad(display(task.id), ids)}{GAP}{display(task.title)}\n" for task in shown)
 

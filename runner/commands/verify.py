@@ -14,7 +14,7 @@ from runner.app.prove.attest import (
     check_attestation,
     check_document,
     check_text,
-    require_still_asked,
+    require_current,
 )
 from runner.app.prove.declare_ship import ShipRequest, ship
 from runner.app.prove.publish import find_request, publish_ship
@@ -27,10 +27,10 @@ from runner.app.prove.verify_done import (
     whole_lines,
 )
 from runner.commands.output import (
+    format_retyped,
     load_trusted_plan,
     open_with_gates,
     tell,
-    type_again,
 )
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document
@@ -58,7 +58,7 @@ def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
         )
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
-    load_trusted_plan(project, trusted=given.trust, again=type_again(given, "--trust"))
+    load_trusted_plan(project, trusted=given.trust, again=format_retyped(given, "--trust"))
     if whole:
         found = verify_whole(project, tell, changed_only=given.changed)
         lines = whole_lines(found.verified, found.not_done, found.grades)
@@ -80,8 +80,8 @@ def check_statement(given: argparse.Namespace, environ: Mapping[str, str]) -> Ex
     found = check_attestation(project, data)
     passed, code = None, ExitCode.OK
     if given.run and not found.faults:
-        load_trusted_plan(project, trusted=given.trust, again=type_again(given, "--trust"))
-        require_still_asked(project, found)
+        load_trusted_plan(project, trusted=given.trust, again=format_retyped(given, "--trust"))
+        require_current(project, found)
         again = verify_task(project, found.name, tell) if found.kind == "task" else None
         code = again.code if again else verify_whole(project, tell).verified.code
         passed = code is ExitCode.OK
@@ -108,7 +108,7 @@ def execute_ship(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     """Ship, or print what prevents it."""
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
-    load_trusted_plan(project, trusted=given.trust, again=type_again(given, "--trust"))
+    load_trusted_plan(project, trusted=given.trust, again=format_retyped(given, "--trust"))
     pull = find_request(project) if given.pr else None
     if pull is not None and (tag := last_ship_tag(project, project.state())):
         return _publish(project, pull, tag, as_json=given.json)
@@ -118,7 +118,7 @@ def execute_ship(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
         tell,
     )
     if done.shortfall is not None:
-        _say_shortfall(done.shortfall, as_json=given.json)
+        _print_shortfall(done.shortfall, as_json=given.json)
         return ExitCode.FAILED
     if pull is None or not given.json:
         _say(done, as_json=given.json)
@@ -136,7 +136,7 @@ def _publish(project: Project, pull: PullRequestDraft, tag: str, *, as_json: boo
     return ExitCode.OK
 
 
-def _say_shortfall(verified: Verified, *, as_json: bool) -> None:
+def _print_shortfall(verified: Verified, *, as_json: bool) -> None:
     if as_json:
         shortfalls = verified.shortfalls
         print(document("ship", shipped=False, tag=None, shortfalls=shortfalls), end="")

@@ -54,7 +54,7 @@ def load_settings(
 def _make_loaded(merged: values.MergedSettings) -> Loaded:
     sources = dict.fromkeys(declarations(), "default") | dict(merged.sources)
     settings = make_settings(values.to_field_types(merged.values))
-    take_up_secret_formats(settings)
+    register_secret_formats(settings)
     registry.name_others(settings.build.extensions)
     return Loaded(settings, sources, merged.notes)
 
@@ -70,7 +70,7 @@ def make_settings(values_by_name: Mapping[str, Any]) -> Settings:
     return Settings(**whole, **{name: kinds[name](**table) for name, table in tables.items()})
 
 
-def take_up_secret_formats(settings: Settings) -> None:
+def register_secret_formats(settings: Settings) -> None:
     """Register the secret formats of these settings, so that this process redacts them."""
     if formats := (*settings.secret_formats, *settings.floor.secret_formats):
         load_rules.add_shapes(formats)

@@ -458,7 +458,7 @@ class Settings:
         return replace(self, model=replace(self.model, **named))
 
     @property
-    def has_doors(self) -> bool:
+    def has_receivers(self) -> bool:
         """Whether events are sent to anybody."""
         return bool(self.events.nats or self.events.webhook or self.telemetry.otlp)
 

@@ -113,7 +113,7 @@ def _python(root: Manifests) -> Stack:
     declared = _texts(_at(table, "project", "dependencies"))
     poetry = _at(table, "tool", "poetry", "dependencies")
     names = [*declared, *(poetry if isinstance(poetry, dict) else ())]
-    manager = _first_there(root, (("uv.lock", "uv"), ("poetry.lock", "poetry"))) or "pip"
+    manager = _first_existing(root, (("uv.lock", "uv"), ("poetry.lock", "poetry"))) or "pip"
     return Stack(
         names=("python",),
         package_manager=manager,
@@ -157,7 +157,7 @@ def _node(root: Manifests) -> Stack:
     table, note = _json(root, "package.json")
     declared = str(table.get("packageManager", "")).partition("@")[0]
     known = declared if declared in ("npm", "pnpm", "yarn", "bun") else ""
-    manager = known or _first_there(root, _NODE_LOCKS) or "npm"
+    manager = known or _first_existing(root, _NODE_LOCKS) or "npm"
     dependencies = [*_keys(table, "dependencies"), *_keys(table, "devDependencies")]
     return Stack(
         names=("node",),
@@ -301,7 +301,7 @@ class _Folder:
             return file.read(MOST_BYTES).decode("utf-8-sig", "replace"), ""
 
 
-def _first_there(root: Manifests, files: tuple[tuple[str, str], ...]) -> str:
+def _first_existing(root: Manifests, files: tuple[tuple[str, str], ...]) -> str:
     return next((manager for file, manager in files if root.has(file)), "")
 
 

@@ -23,7 +23,7 @@ from runner.plan.ownership import OwnershipMap
 from runner.plan.task_types import Extra, WorkType, classify
 from runner.repo.head import OWNERSHIP_MAP, find_git
 from runner.repo.read import Repository
-from runner.writes.safe_io import read_beneath
+from runner.writes.safe_io import read_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -196,7 +196,7 @@ def _decisions(root: Path, task: Task, own: tuple[str, ...]) -> tuple[Recorded, 
 def _document(root: Path, path: str) -> str:
     """Return the current text of one of the runner's documents; empty if it is unreadable."""
     try:
-        return (read_beneath(root, path) or b"").decode("utf-8", "replace")
+        return (read_below(root, path) or b"").decode("utf-8", "replace")
     except RunnerError:  # a link, say: whoever writes it will say so
         return ""
 

@@ -21,7 +21,7 @@ from runner.repo.git import text
 from runner.secrets.redact import redact
 from runner.text.display import code_span, display
 from runner.writes.paths import check_path
-from runner.writes.safe_io import read_beneath
+from runner.writes.safe_io import read_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,7 +65,7 @@ def read_text(root: Path, path: str) -> tuple[str, str]:
     if refused := _refusal(root, path):
         return "", refused
     try:
-        content = read_beneath(root, path)
+        content = read_below(root, path)
     except RunnerError as error:
         return "", f"{path}: {error.message}"
     if content is None:

@@ -367,7 +367,7 @@ class EditorServer(LanguageServer):
             self._send_problems(uri, [diagnostic_of_whole(error)])
             return
         if document is not None:
-            self.answers.documents.look_around(document.plan)
+            self.answers.documents.check_surroundings(document.plan)
             self.publish(document.plan)
 
     def take_change(self, uri: str, changes: Any) -> None:
@@ -382,7 +382,7 @@ class EditorServer(LanguageServer):
         self.answers.documents.replace(document, text)
         if document.is_plan:
             self.publish(document.plan, while_typing=True)
-        self._look_later(document.plan)
+        self._schedule_check(document.plan)
 
     def _after(self, text: SourceText, change: Any) -> SourceText:
         at = getattr(change, "range", None)
@@ -400,7 +400,7 @@ class EditorServer(LanguageServer):
             self._send_problems(uri, [])
             return
         if self.answers.documents.is_open(document.plan):
-            self._look_later(document.plan)
+            self._schedule_check(document.plan)
             return
         if timer := self._late.pop(document.plan.root, None):
             timer.cancel()
@@ -410,17 +410,17 @@ class EditorServer(LanguageServer):
             self._send_problems(self.answers.documents.uri(document.plan, path), [])
         self._send_problems(uri, [])
 
-    def _look_later(self, plan: OpenPlan) -> None:
+    def _schedule_check(self, plan: OpenPlan) -> None:
         if timer := self._late.get(plan.root):
             timer.cancel()
         loop = asyncio.get_running_loop()
-        self._late[plan.root] = loop.call_later(QUIET_SECONDS, self.look_around, plan)
+        self._late[plan.root] = loop.call_later(QUIET_SECONDS, self.check_surroundings, plan)
 
-    def look_around(self, plan: OpenPlan) -> None:
+    def check_surroundings(self, plan: OpenPlan) -> None:
         """Check the files near a plan and publish all problems again."""
         self._late.pop(plan.root, None)
         if self.answers.documents.is_open(plan):
-            self.answers.documents.look_around(plan)
+            self.answers.documents.check_surroundings(plan)
             self.publish(plan)
 
     def publish(self, plan: OpenPlan, *, while_typing: bool = False) -> None:
@@ -473,7 +473,7 @@ def make_server(environ: Mapping[str, str]) -> EditorServer:
     def save(params: lsp.DidSaveTextDocumentParams) -> None:
         document = server.answers.documents.find(params.text_document.uri)
         if document is not None:
-            server.look_around(document.plan)
+            server.check_surroundings(document.plan)
 
     server.feature(lsp.INITIALIZE)(begin)
     server.feature(lsp.SHUTDOWN)(end)

@@ -2,7 +2,7 @@
 
 What each keystroke costs is a section read anew and the checks of the whole plan. What looks at
 other files (the map, the index, skills, declared gates) and how the tasks stand is asked for more
-seldom: `look_around` and `standing`.
+seldom: `check_surroundings` and `standing`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from urllib.parse import unquote, urlsplit
 from runner.app.build.discovered_gates import find_project_gates
 from runner.app.inspect.unready_tasks import Verdicts
 from runner.app.inspect.validation import (
+    find_nearby_problems,
     find_problems,
-    find_problems_beside,
     find_unmade_parts,
 )
 from runner.app.inspect.view import View
@@ -125,7 +125,7 @@ class OpenPlan:
         self._whole_lines = self.text.line_count
         return found
 
-    def find_problems_here(self) -> tuple[Problem, ...]:
+    def find_local_problems(self) -> tuple[Problem, ...]:
         """Return current local problems, and the last known problems of the whole plan.
 
         They stay at their lines, wherever these have moved; those of a line that was changed since
@@ -144,7 +144,7 @@ class OpenPlan:
     def _check(self) -> Reading:
         return self.project.check_text(self._data, self.plan)
 
-    def look_around(self, environ: Mapping[str, str]) -> tuple[Problem, ...]:
+    def check_surroundings(self, environ: Mapping[str, str]) -> tuple[Problem, ...]:
         """Reload settings and gates, and return the problems of the files near the plan."""
         before = self.prefixes
         # the plan or the repository may be gone: the earlier state remains valid
@@ -155,7 +155,7 @@ class OpenPlan:
         self.change(self.text)
         texts = {path: text.data for path, text in self.beside.items()}
         try:
-            beside = find_problems_beside(self.project, texts)
+            beside = find_nearby_problems(self.project, texts)
             return (*find_unmade_parts(self.project, self._check()), *beside)
         except (RunnerError, OSError):
             return ()  # a repository that cannot be read: `runner validate` says why
@@ -362,9 +362,9 @@ class OpenDocuments:
 
     # --- what is wrong ----------------------------------------------------------------
 
-    def look_around(self, plan: OpenPlan) -> None:
+    def check_surroundings(self, plan: OpenPlan) -> None:
         """Check the files near a plan, its settings and its declared gates."""
-        self._around[plan.root] = plan.look_around(self.environ)
+        self._around[plan.root] = plan.check_surroundings(self.environ)
 
     def problems(
         self, plan: OpenPlan, *, while_typing: bool = False
@@ -379,7 +379,7 @@ class OpenDocuments:
         paths = (plan.path, *is_open, *self._shown[plan.root])
         found: dict[str, list[Problem]] = {path: [] for path in paths}
         is_quick = while_typing and len(plan.tasks) > _MANY_TASKS
-        inside = plan.find_problems_here() if is_quick else plan.find_problems()
+        inside = plan.find_local_problems() if is_quick else plan.find_problems()
         for problem in (*inside, *self._around.get(plan.root, ())):
             found.setdefault(problem.path, []).append(problem)
         self._shown[plan.root] = {path for path, problems in found.items() if problems}

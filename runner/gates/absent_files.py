@@ -63,7 +63,7 @@ def _find_absent(place: Place, output: str, command: str) -> Iterator[str]:
         for candidate in _list_candidates(place, name, folders):
             if candidate not in seen:
                 seen.add(candidate)
-                if found := _find_only_here(place, candidate):
+                if found := _find_in_work_tree(place, candidate):
                     yield found
 
 
@@ -119,7 +119,7 @@ def _inside(place: Place, name: str) -> str:
     return ""
 
 
-def _find_only_here(place: Place, path: str) -> str:
+def _find_in_work_tree(place: Place, path: str) -> str:
     """Return the matching path, in any extension, that exists only in the working tree, or ""."""
     folder, name = posixpath.split(path)
     if _is_by_product(path) or f"{path}/".startswith(tuple(f"{one}/" for one in place.shares)):

@@ -177,7 +177,7 @@ def evaluate_failure(trial: CheckRun, context: GateContext) -> Proved:
     if trial.check.kind == "gate" and (how := _unable(trial)):
         return _evaluate_unable(trial, how, context)
     compared = _compare_with_base(trial, context)
-    if compared is None and (seen := _find_seen_before(trial, context)):
+    if compared is None and (seen := _find_earlier_failures(trial, context)):
         compared = Compared((), seen)
     if compared is None:
         return Proved(trial.proof, _incomparable(trial, context))
@@ -226,7 +226,7 @@ def _why_unable(trial: CheckRun, how: str) -> str:
     return f"{COULD_NOT_RUN}: none of its tests ran, with or without the change{why}"
 
 
-def _find_seen_before(trial: CheckRun, context: GateContext) -> tuple[str, ...]:
+def _find_earlier_failures(trial: CheckRun, context: GateContext) -> tuple[str, ...]:
     """Return a gate's failing tests if all were already known; empty otherwise.
 
     Only of gates that nobody configured, and where the task has a proof of its own: else it is
@@ -255,7 +255,7 @@ def _compare_with_base(trial: CheckRun, context: GateContext) -> Compared | None
         _forget(trial.check, context)
         return None
     found = compare_failures(before, make_earlier(trial, context), others=bool(trial.check.task))
-    if found and _is_own(trial.check, context) and _says_little(found, before):
+    if found and _is_own(trial.check, context) and _is_bare_failure(found, before):
         return None
     return found
 
@@ -274,7 +274,7 @@ def _is_own(check: Check, context: GateContext) -> bool:
     return not check.task and check.id in own
 
 
-def _says_little(found: Compared, before: BaseResult) -> bool:
+def _is_bare_failure(found: Compared, before: BaseResult) -> bool:
     """Return whether the base result only shows a failure or a missing subject."""
     return found.old == (_ITSELF,) or bool(_NOT_THERE.search(before.end))
 

@@ -243,7 +243,7 @@ def try_or_stand(
     return trial
 
 
-def stand_for(check: Check, command: str, context: GateContext) -> CheckRun | None:
+def reuse_result(check: Check, command: str, context: GateContext) -> CheckRun | None:
     """Return a check's result by another command's, which ran the same in this very proof."""
     memory = context.memory
     key = standing_key(replace(check, command=command), context) if memory else None

@@ -13,7 +13,7 @@ from runner.config.default_gates import is_declared, nothing_to_check
 from runner.gates import base_result, lenient_scripts, script_targets
 from runner.gates.base import NOT_RUN, Check, Proved, make_proof
 from runner.gates.base_result import earlier
-from runner.gates.check_run import stand_for, standing_key, try_or_stand
+from runner.gates.check_run import reuse_result, standing_key, try_or_stand
 from runner.gates.junit import TestOutcome
 from runner.gates.same_tests import find_same_contract
 from runner.gates.unopened_files import explain_unopened, keep_unopened
@@ -77,7 +77,9 @@ def old_gate_findings(trial: CheckRun, context: GateContext) -> tuple[Finding, .
     if check.kind != "gate":
         return ()
     started = _started_files(check, context)
-    changed = tuple(one for one in context.changes if _says_what_runs(one, check, started, context))
+    changed = tuple(
+        one for one in context.changes if _changes_gate_inputs(one, check, started, context)
+    )
     added = tuple(one for one in context.changes if trial.results and _is_new(one, context))
     return (*_explain_changed(changed, trial, context), *_explain_added(added, trial, context))
 
@@ -156,7 +158,7 @@ def _started_files(check: Check, context: GateContext) -> frozenset[str]:
     return own | {path for path in behind if not context.is_test(path)}
 
 
-def _says_what_runs(
+def _changes_gate_inputs(
     change: Change, check: Check, started: frozenset[str], context: GateContext
 ) -> bool:
     """Return whether a change alters an existing file that defines what this gate runs."""
@@ -253,7 +255,7 @@ def prove(check: Check, context: GateContext) -> Proved:
     named = shlex.join(f"./{path}" if path.startswith("-") else path for path in paths)
     check = replace(check, command=check.command.replace(FILES, named))
     same = find_same_contract(check, context)
-    trial = stand_for(check, same, context) if same else None
+    trial = reuse_result(check, same, context) if same else None
     if trial is None and _waits_for_batch(check, context):
         return Proved(make_proof(check, Verdict.SKIPPED, WAITS_FOR_BATCH))
     trial = trial or try_or_stand(check, context)
@@ -304,7 +306,7 @@ def _waits_for_batch(check: Check, context: GateContext) -> bool:
         return False
     started = _started_files(check, context)
     for one in context.changes:
-        if _is_new(one, context) or _says_what_runs(one, check, started, context):
+        if _is_new(one, context) or _changes_gate_inputs(one, check, started, context):
             return False
     return context.may_wait()
 

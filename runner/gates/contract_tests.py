@@ -108,13 +108,13 @@ def _make_proved(first: CheckRun, context: GateContext) -> Proved:
         # Unmodified: a time limit may not hold while lines are counted.
         again = try_check(once_more, context)
         if again.passed:
-            return _count_again(first, again, context)
+            return _rerun_for_coverage(first, again, context)
     if first.check.task:
         return base_result.evaluate_failure(first, context)
     return Proved(first.proof, first.findings())
 
 
-def _count_again(first: CheckRun, plain: CheckRun, context: GateContext) -> Proved:
+def _rerun_for_coverage(first: CheckRun, plain: CheckRun, context: GateContext) -> Proved:
     """Run a contract again with coverage, to tell flaky tests from measurement failures."""
     fitted = _fit_coverage(first.check, context)
     # No tool counts its lines, so a third run would only repeat the second.

@@ -30,6 +30,6 @@ def is_left_out(path: str, content: bytes) -> bool:
     return any(len(line) > _LONGEST_LINE for line in content.split(b"\n"))
 
 
-def only_tells(name: str) -> bool:
+def is_logging_call(name: str) -> bool:
     """Return whether a call of this dotted name only logs, prints or warns."""
     return bool(_TELLING.search(name))

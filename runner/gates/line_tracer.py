@@ -158,7 +158,7 @@ class LineTracer:
         tracer.should_trace, tracer.should_trace_cache = self._choose, self._known
         tracer.should_start_context, tracer.switch_context = name_test, self._begin_test
         tracer.file_tracers, tracer.concur_id_func = {}, None
-        tracer.warn = tracer.check_include = tracer.disable_plugin = _say_nothing
+        tracer.warn = tracer.check_include = tracer.disable_plugin = _print_nothing
         if hasattr(tracer, "is_per_thread"):
             tracer.stop_for_all = self.stop
         started = tracer.start()
@@ -251,7 +251,7 @@ class LineTracer:
         self._lock = threading.Lock()  # another thread of the parent may have held it
 
 
-def _say_nothing(*_: Any, **__: Any) -> None:
+def _print_nothing(*_: Any, **__: Any) -> None:
     """Print nothing: what goes wrong in tracing is not the program's trouble."""
 
 
@@ -361,7 +361,7 @@ class Handover:
         elif os.path.realpath(spec.origin) == os.path.realpath(str(self._tracer.__file__)):
             # Reuse the existing module: if loaded a second time, the tracer would be empty.
             spec.loader.create_module = lambda _spec: self._tracer
-            spec.loader.exec_module = _say_nothing
+            spec.loader.exec_module = _print_nothing
 
     def _listen(self, loader: Any) -> None:
         run = loader.exec_module

@@ -14,7 +14,7 @@ from runner.model import Finding, Severity
 from runner.repo.change_times import TICK, tells_changes
 from runner.repo.trees import Prefix, Stamp, is_unchanged, stamp_of
 from runner.text.ignore_rules import ignore_rules
-from runner.writes.safe_io import open_beneath
+from runner.writes.safe_io import open_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -178,7 +178,7 @@ def _holds(tree: Path, path: str, content: bytes) -> bool:
 
 def _read(tree: Path, path: str, size: int) -> bytes:
     """Read at most `size` + 1 bytes of a regular file. Raises OSError and RunnerError."""
-    with os.fdopen(open_beneath(tree, path, os.O_RDONLY), "rb") as file:
+    with os.fdopen(open_below(tree, path, os.O_RDONLY), "rb") as file:
         return file.read(size + 1)
 
 

@@ -145,14 +145,14 @@ class SetTrace(_Tracer):
             if event == "line":
                 add(frame.f_lineno)
                 if not next(ticks) % _LOOKS:
-                    self._look_at_time()
+                    self._check_elapsed()
             elif event == "return" and frame is self._test:
                 self.end_test(frame)
             return None if self._is_over else on_event
 
         return on_event
 
-    def _look_at_time(self) -> None:
+    def _check_elapsed(self) -> None:
         tracing = next(self._ticks) * self._event_seconds
         own = time.thread_time() - self._began - tracing
         if tracing > _LEAST and tracing > (SLOWEST - 1) * max(own, 0.0):

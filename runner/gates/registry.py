@@ -104,7 +104,7 @@ def _changes_code(context: GateContext) -> bool:
     return any(language_of(change.path) is not None for change in context.changes)
 
 
-def _changes_what_tools_read(context: GateContext) -> bool:
+def _changes_tool_inputs(context: GateContext) -> bool:
     """Return whether a change has anything but new files without code and settings."""
     return not all(_is_plain_and_new(change, context) for change in context.changes)
 
@@ -122,15 +122,15 @@ _PLAIN = frozenset({".txt", ".md", ".rst", ".csv", ".svg", ".png", ".jpg", ".css
 # `coverage_gate` use the executed lines (`observed`), and mutants, which take the most time, are
 # skipped if an earlier family rejects the change.
 FAMILIES = (
-    CheckFamily("integrity", _writes, INTEGRITY, _changes_what_tools_read),
-    CheckFamily("by_type", _has_type_rules, "task-type", _changes_what_tools_read),
+    CheckFamily("integrity", _writes, INTEGRITY, _changes_tool_inputs),
+    CheckFamily("by_type", _has_type_rules, "task-type", _changes_tool_inputs),
     CheckFamily("contract_tests", _is_tested),
-    CheckFamily("base_tests.rerun", _writes, "base-tests", _changes_what_tools_read),
+    CheckFamily("base_tests.rerun", _writes, "base-tests", _changes_tool_inputs),
     CheckFamily("contract_checks", _has_contracts),
     CheckFamily("examples", _has_examples, "examples"),
     CheckFamily("commands", _has_gates),
     CheckFamily("coverage_gate", _tests_own_work, COVERAGE),
-    CheckFamily("what_changed", _writes, WHAT_CHANGED, _changes_what_tools_read),
+    CheckFamily("what_changed", _writes, WHAT_CHANGED, _changes_tool_inputs),
     CheckFamily("unrun_tests", _tests_own_work, "unrun-tests", _changes_code),
     CheckFamily("test_awareness", _writes, "knows-tests", _changes_code),
     CheckFamily("mutation.can_fail", _is_run_on_own_work, MUTATION),

@@ -56,13 +56,13 @@ def write_module(place: Place) -> Path:
     for name, shown in _FILES.items():
         own_files.put(folder / shown, _text(name))
     try:
-        _put_byte_code(place.box)
+        _write_byte_code(place.box)
     except PermissionError:  # a command has shut it: each interpreter compiles for itself
         own_files.remove(folder / _COMPILED)
     return folder
 
 
-def _put_byte_code(box: Path) -> None:
+def _write_byte_code(box: Path) -> None:
     """Write the compiled modules and remove other byte code, which would be run instead of ours."""
     folder = own_files.own_folder(box, _FOLDER, _COMPILED)
     tag = sys.implementation.cache_tag

@@ -210,12 +210,12 @@ def _parse_summary(output: str, code: int, *, by_exit: bool = False) -> dict[str
     if code and not failed:
         named = parse_results(plain)
         bad = len(named.failing) if named else 0
-        if bad or by_exit or _says_failed(plain):
+        if bad or by_exit or _reports_failure(plain):
             counts = {"passed": 0, **counts, "failed": max(1, bad)}
     return counts
 
 
-def _says_failed(output: str) -> bool:
+def _reports_failure(output: str) -> bool:
     """Return whether the last lines report a package, file or suite that failed as a whole."""
     last = [line.strip() for line in output.rstrip().splitlines()[-12:]]
     suites = ("Test Suites:", "Test Files ")

@@ -242,7 +242,7 @@ def _prove_again(check: Check, context: HeldOutContext) -> Proved:
         _keep([run], context.results)
         if run.passed:
             return Proved(result.proof)
-        if gates.on_base is not None and _fails_alike(run, _run_alone(check, context, ())[0]):
+        if gates.on_base is not None and _has_same_failures(run, _run_alone(check, context, ())[0]):
             note = "it fails on the base as well"
             found = replace(_explain(run, result), severity=Severity.WARNING, hint=note)
             return Proved(replace(result.proof, verdict=Verdict.KNOWN, note=note), (found,))
@@ -267,7 +267,7 @@ def _run_alone(
         return (None, refused) if refused else (_run(check, inner), ())
 
 
-def _fails_alike(run: CheckRun, before: CheckRun | None) -> bool:
+def _has_same_failures(run: CheckRun, before: CheckRun | None) -> bool:
     """Return whether the same contract failed before, in every test that fails now."""
     if before is None or before.passed or before.ran.exit != run.ran.exit:
         return False

@@ -21,7 +21,7 @@ from runner.errors import RunnerError
 from runner.held_out.part import AuthorTests, list_visible
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
-from runner.writes.safe_io import read_beneath, unlink_beneath, write_beneath
+from runner.writes.safe_io import read_below, unlink_below, write_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -119,7 +119,7 @@ class HeldOutStore:
     def read_survivors(self, task_id: str, tree: Digest) -> str:
         """Return the mutants of a proposal that no test notices; empty for none."""
         folder = self.results_of(task_id)
-        content = read_beneath(folder, _SURVIVORS) if folder and folder.is_dir() else None
+        content = read_below(folder, _SURVIVORS) if folder and folder.is_dir() else None
         first, _, text = (content or b"").decode("utf-8", "replace").partition("\n")
         return text if first == tree else ""
 
@@ -144,7 +144,7 @@ class HeldOutStore:
     def read(self, task_id: str, path: str) -> bytes | None:
         """Return the bytes of a stored file; None where there is none. Never follows links."""
         folder = self.folder_of(task_id)
-        return read_beneath(folder, path) if folder and folder.is_dir() else None
+        return read_below(folder, path) if folder and folder.is_dir() else None
 
     def read_all(self, task: Task) -> dict[str, bytes]:
         """Return the bytes of all listed files by path.
@@ -196,7 +196,7 @@ class HeldOutStore:
     def _read_json(self, name: str) -> object:
         if self.folder is None or not self.folder.is_dir():
             return None
-        content = read_beneath(self.folder, f"{_RECORDS}/{name}")
+        content = read_below(self.folder, f"{_RECORDS}/{name}")
         try:
             return json.loads(content) if content else None
         except ValueError:
@@ -210,7 +210,7 @@ class HeldOutStore:
         The old file is untouched after an error.
         """
         folder = self._make(task_id)
-        write_beneath(folder, path, content, _MODE)
+        write_below(folder, path, content, _MODE)
         if self.read(task_id, path) != content:
             raise RunnerError(
                 f"the store lost {path} of {task_id} after writing it",
@@ -224,13 +224,13 @@ class HeldOutStore:
         folder, text = self.results_of(task_id), "\n".join(survivors)
         if folder is not None and text:
             effects.make_folder(folder, mode=_PRIVATE)
-            write_beneath(folder, _SURVIVORS, f"{tree}\n{text}\n".encode(), _MODE)
+            write_below(folder, _SURVIVORS, f"{tree}\n{text}\n".encode(), _MODE)
 
     def drop_survivors(self, task_id: str) -> None:
         """Remove the stored mutants: their author gets them once."""
         folder = self.results_of(task_id)
         if folder is not None and folder.is_dir():
-            unlink_beneath(folder, _SURVIVORS)
+            unlink_below(folder, _SURVIVORS)
 
     def note_attempt(self, task_id: str, digests: list[str], *, enclosed: bool) -> None:
         """Record whether an attempt was unable to read the held-out files.
@@ -242,14 +242,14 @@ class HeldOutStore:
             return
         effects.make_folder(self.folder / _RECORDS, mode=_PRIVATE)
         content = json.dumps(could | {"enclosed": enclosed}).encode() + b"\n"
-        write_beneath(self.folder, f"{_RECORDS}/{task_id}.attempts.json", content, _MODE)
+        write_below(self.folder, f"{_RECORDS}/{task_id}.attempts.json", content, _MODE)
 
     def drop(self, task_id: str, path: str) -> bool:
         """Remove a file from the store; return whether there was one."""
         folder = self.folder_of(task_id)
         if folder is None or not folder.is_dir():
             return False
-        was_there = unlink_beneath(folder, path)
+        was_there = unlink_below(folder, path)
         records = self._records(task_id)
         if records.pop(path, None) is not None:
             self._write_records(task_id, records)
@@ -261,8 +261,8 @@ class HeldOutStore:
         folder = self._make(f"{_DROPPED}/{task_id}/{name}")
         for path in paths:
             if (content := self.read(task_id, path)) is not None:
-                write_beneath(folder, path, content, _MODE)
-        write_beneath(folder, "REASON", reason.encode("utf-8", "replace") + b"\n", _MODE)
+                write_below(folder, path, content, _MODE)
+        write_below(folder, "REASON", reason.encode("utf-8", "replace") + b"\n", _MODE)
         return folder
 
     def _make(self, name: str) -> Path:
@@ -278,7 +278,7 @@ class HeldOutStore:
         assert self.folder is not None  # a file was put or dropped there
         effects.make_folder(self.folder / _RECORDS, mode=_PRIVATE)
         content = json.dumps(records, indent=1, sort_keys=True).encode() + b"\n"
-        write_beneath(self.folder, f"{_RECORDS}/{task_id}.json", content, _MODE)
+        write_below(self.folder, f"{_RECORDS}/{task_id}.json", content, _MODE)
 
 
 # --- store id ---------------------------------------------------------------------------
@@ -286,7 +286,7 @@ class HeldOutStore:
 
 def read_store_id(common_dir: Path) -> str:
     """Return the store id of a repository; empty where it has none yet."""
-    content = read_beneath(common_dir, ID_FILE)
+    content = read_below(common_dir, ID_FILE)
     if content is None:
         return ""
     found = content.decode("ascii", "replace").strip()

@@ -22,7 +22,7 @@ from runner.process import platform
 from runner.process.package_links import lay_out_shares
 from runner.repo.alternates import ALONE, BY_PRODUCTS
 from runner.repo.git import Git
-from runner.writes.safe_io import write_beneath
+from runner.writes.safe_io import write_below
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -65,7 +65,7 @@ def put_files(place: Place, files: Mapping[str, bytes]) -> None:
     Raises RunnerError where a link or a file is in the place of one of their folders.
     """
     for path, content in files.items():
-        write_beneath(place.tree / place.start, path, content, PLAIN_FILE)
+        write_below(place.tree / place.start, path, content, PLAIN_FILE)
 
 
 def as_changes(files: Mapping[str, bytes]) -> tuple[Change, ...]:

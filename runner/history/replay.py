@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import ExitCode, RunnerError
 from runner.history.commit_log import LogEntry, find_standing, story
-from runner.history.revert import Back, find_held_behind, find_held_on, format_list
+from runner.history.revert import Back, find_held_after, find_held_on, format_list
 from runner.lazy_dataclass import dataclass
 from runner.model import Status, Usage
 from runner.repo.landed_commits import name_project
@@ -62,7 +62,7 @@ def plan_replay(
     tasks = tuple(dict.fromkeys(_find_pending(repository, state, later, checkpoint)))
     back = _back(id_, head, checkpoint, tasks, changes, name_project(repository.prefix))
     if tasks or changes:  # a held change came later as well
-        held = (*find_held_on(state, tasks), *find_held_behind(repository, state, checkpoint))
+        held = (*find_held_on(state, tasks), *find_held_after(repository, state, checkpoint))
         back = replace(back, tasks=tuple(dict.fromkeys((*tasks, *held))))
     known = [state.task(task) for task in back.tasks]
     seconds = sum(one.typical_seconds for one in known)

@@ -25,7 +25,7 @@ from runner.run.landing.git_locks import bring_index, move_branch, prepare_index
 from runner.run.landing.lander import changes_between
 from runner.run.regressions.regression import give_back, is_held, victims
 from runner.writes import safe_io
-from runner.writes.safe_io import sweep_beneath
+from runner.writes.safe_io import sweep_below
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from runner.run.landing.lander import Lander
 
 
-class LeftBehind(NamedTuple):
+class LeftDependent(NamedTuple):
     """A task that stays as it is and rests on what is taken back."""
 
     task: str
@@ -64,7 +64,7 @@ class Back:
     message: str
     note: str
     """Reason for their PENDING."""
-    stale: tuple[LeftBehind, ...] = ()
+    stale: tuple[LeftDependent, ...] = ()
     """Tasks that become STALE."""
     kept: str = ""
     """Ref below `refs/runner/` for the previous head."""
@@ -142,7 +142,7 @@ def finish(lander: Lander, moving: Record, index: HeldIndex | None = None) -> bo
         return False
     changes = changes_between(repository, event.parent, event.commit)
     for change in changes:
-        sweep_beneath(lander.root, change.path)
+        sweep_below(lander.root, change.path)
     converts = repository.configuration().is_true("core.autocrlf")
     safe_io.place(lander.root, changes, converts=converts)
     if index is not None:
@@ -217,7 +217,7 @@ def find_held_on(state: RunState, taken_back: Collection[str]) -> Iterator[str]:
             yield known.id
 
 
-def find_held_behind(repository: Repository, state: RunState, checkpoint: str) -> Iterator[str]:
+def find_held_after(repository: Repository, state: RunState, checkpoint: str) -> Iterator[str]:
     """Yield tasks whose held change has a base after the checkpoint."""
     for known in state.tasks.values():
         base = known.held.base if known.held and is_held(known) else checkpoint
@@ -271,7 +271,7 @@ def plan_undo(
             ((UNDOES, id_), (PROJECT, name_project(repository.prefix))),
         ),
         note=f"undone{because}",
-        stale=tuple(_find_left_behind(behind, state, (id_, *held))),
+        stale=tuple(_find_left_dependents(behind, state, (id_, *held))),
     )
 
 
@@ -279,9 +279,9 @@ def _find_standing(repository: Repository, head: str) -> tuple[LogEntry, ...]:
     return find_standing(story(repository, head, ours=True)) if head else ()
 
 
-def _find_left_behind(
+def _find_left_dependents(
     behind: Mapping[str, ReachedTask], state: RunState, undone: Sequence[str]
-) -> Iterator[LeftBehind]:
+) -> Iterator[LeftDependent]:
     """Yield the DONE tasks that depend on an undone task.
 
     So are those that a held change broke which is let go with it.
@@ -290,7 +290,7 @@ def _find_left_behind(
         known = state.task(other)
         rests = known.status is Status.DONE or known.culprit in undone
         if rests and other not in undone:
-            yield LeftBehind(other, f"{undone[0]} was undone; this {why.reason}", why.via)
+            yield LeftDependent(other, f"{undone[0]} was undone; this {why.reason}", why.via)
 
 
 def _reverse_commits(

@@ -206,7 +206,7 @@ class _Judge:
     def _whole_commands(self) -> None:
         """Add the test contracts whose command does not show what it tests."""
         for proven in self._knowledge.commands.whole():
-            if not self._cannot_see(proven) and not self._is_overruled(proven):
+            if not self._cannot_reach_change(proven) and not self._is_overruled(proven):
                 named = self._knowledge.commands.targets()[proven].files
                 some = "may test any file" if named else "names no file"
                 text = f"the command of {proven.contract} {some}"
@@ -224,7 +224,9 @@ class _Judge:
         path = at.path
         if at.by is None:
             why = self._why(Basis.TEST, f"the command names {path}")
-            found = [one for one in self._find_beginning_at(path) if not self._cannot_see(one)]
+            found = [
+                one for one in self._find_beginning_at(path) if not self._cannot_reach_change(one)
+            ]
         else:
             why = self._why(Basis.IMPORTS, at.describe())
             found = [*self._find_beginning_at(path), *self._of_writers(path)]
@@ -250,7 +252,7 @@ class _Judge:
             return False
         if not self._knowledge.commands.targets()[proven].only_runs:
             return False
-        if not self._knowledge.observed.looks_at(self.change.path.rpartition("/")[0]):
+        if not self._knowledge.observed.was_executed_in(self.change.path.rpartition("/")[0]):
             return False
         if proven not in self.current:
             self.current[proven] = self._knowledge.observed.is_current(*proven, self._holds)
@@ -265,7 +267,7 @@ class _Judge:
     def _is_quiet(self) -> bool:
         return is_quiet(self.change)
 
-    def _cannot_see(self, proven: Proven) -> bool:
+    def _cannot_reach_change(self, proven: Proven) -> bool:
         """Return whether a contract only runs code and the change affects no code."""
         return self._is_quiet() and self._knowledge.commands.targets()[proven].only_runs
 

@@ -42,7 +42,7 @@ _ANY_NAME = frozenset({"getattr", "vars", "globals", "__dict__", "attrgetter", "
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
-class KeptTrace(NamedTuple):
+class StoredTrace(NamedTuple):
     """One kept row, with the task it belongs to."""
 
     task: str
@@ -121,7 +121,7 @@ class Observations:
         change: Changed,
         befores: Mapping[str, bytes | None],
         content: Callable[[str], bytes | None],
-    ) -> list[KeptTrace]:
+    ) -> list[StoredTrace]:
         """Return the recorded rows of a changed file that the change does not affect."""
 
         def before(path: str) -> bytes | None:
@@ -143,16 +143,16 @@ class Observations:
             values = (path, task, contract, packed)
             database.execute("insert or replace into observed values(?, ?, ?, ?)", values)
 
-    def at(self, path: str) -> tuple[KeptTrace, ...]:
+    def at(self, path: str) -> tuple[StoredTrace, ...]:
         """Return all recorded executions of a file."""
         found = self._store.ask("select task, contract, rows from observed where path = ?", path)
         return tuple(
-            KeptTrace(task, row)
+            StoredTrace(task, row)
             for task, contract, rows in found
             for row in _unpack(contract, path, rows)
         )
 
-    def looks_at(self, folder: str) -> bool:
+    def was_executed_in(self, folder: str) -> bool:
         """Return whether any execution in a folder was recorded; subfolders do not count."""
         question = (
             "select 1 from observed where path > ? and path < ?"
@@ -185,7 +185,7 @@ def _unpack(contract: str, path: str, rows: str) -> Iterable[Observed]:
         yield Observed(contract, test, path, digest, lines)
 
 
-def _is_of(seen: KeptTrace, task: str, contract: str) -> bool:
+def _is_of(seen: StoredTrace, task: str, contract: str) -> bool:
     return (seen.task, seen.row.contract) == (task, contract)
 
 

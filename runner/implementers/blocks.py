@@ -11,7 +11,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Finding
 from runner.writes.paths import check_path
-from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, write_beneath
+from runner.writes.safe_io import mode_below, read_below, unlink_below, write_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,13 +102,13 @@ def _write_whole(block: Block, tree: Path) -> None:
 
 
 def _delete(block: Block, tree: Path) -> Finding | None:
-    if unlink_beneath(tree, block.path):
+    if unlink_below(tree, block.path):
         return None
     return _finding(block, "the file to delete does not exist", "remove the block, or fix its path")
 
 
 def _patch(block: Block, tree: Path) -> Finding | None:
-    before = read_beneath(tree, block.path)
+    before = read_below(tree, block.path)
     diff = block.text.encode("utf-8", "surrogateescape")
     try:
         after = unified_diff.apply_patch(before, diff, block.path)
@@ -119,7 +119,7 @@ def _patch(block: Block, tree: Path) -> Finding | None:
         hint = "make a new diff from the current file, or give the whole file"
         return Finding("patch", message, path=block.path, line=error.line, hint=hint)
     if after is None:
-        unlink_beneath(tree, block.path)
+        unlink_below(tree, block.path)
     else:
         _put(tree, block.path, after)
     return None
@@ -134,9 +134,9 @@ _DO: dict[BlockKind, Callable[[Block, Path], Finding | None]] = {
 
 def _put(tree: Path, path: str, content: bytes) -> None:
     """Write a file, which stays executable where it was."""
-    was = mode_beneath(tree, path)
+    was = mode_below(tree, path)
     mode = _EXECUTABLE if was == _EXECUTABLE else _PLAIN
-    write_beneath(tree, path, content, mode, durable=False)
+    write_below(tree, path, content, mode, durable=False)
 
 
 def _finding(block: Block, message: str, hint: str) -> Finding:

@@ -120,7 +120,7 @@ def _find_fences(text: str) -> list[_Fence]:
     """
     lines = text.split("\n")
     closing = [(found[1] if (found := _CLOSES.fullmatch(line)) else "") for line in lines]
-    longest = _measure_rests(closing)
+    longest = _measure_fence_runs(closing)
     fences: list[_Fence] = []
     at = 0
     while at < len(lines) - 1:
@@ -135,7 +135,7 @@ def _find_fences(text: str) -> list[_Fence]:
     return fences
 
 
-def _measure_rests(closing: Sequence[str]) -> dict[str, list[int]]:
+def _measure_fence_runs(closing: Sequence[str]) -> dict[str, list[int]]:
     """Return by sign, for each line, the longest run that closes a fence from there on."""
     rests = {sign: [0] * (len(closing) + 1) for sign in "`~"}
     for at in range(len(closing) - 1, -1, -1):

@@ -115,7 +115,7 @@ def next_model(task: Task, settings: Settings, failed: int) -> str:
     return steps[min(failed, len(steps) - 1)] if steps else ""
 
 
-def has_nobody(task: Task, settings: Settings) -> bool:
+def has_no_implementer(task: Task, settings: Settings) -> bool:
     """Return whether no implementer is defined for a task, so it can only be verified."""
     chosen = choose(task, settings)
     return isinstance(chosen, Finding) and chosen.message == NOBODY

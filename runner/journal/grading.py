@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runner.model.task import PlannedTask
 
 
-def grade_alone(
+def grade_one(
     known: TaskState, outputs: tuple[str, ...] = (), *, waived: str = "", unverified: str = ""
 ) -> Graded:
     """Return the grade of one DONE task from its state; `waived` is a valid waiver's reason.
@@ -59,12 +59,12 @@ def grades_of(
             continue
         waived = _valid_waiver(task, known, stands)
         why = other.get(task.id, "")
-        found[task.id] = grade_alone(known, task.outputs, waived=waived, unverified=why)
+        found[task.id] = grade_one(known, task.outputs, waived=waived, unverified=why)
     for task in milestones:
         known = states[task.id]
         if waived := _valid_waiver(task, known, stands):
             found[task.id] = Graded(Grade.WAIVED, None, waived)
-    _rest_on_others({one.id: one for one in milestones}, found)
+    _grade_milestones({one.id: one for one in milestones}, found)
     return found
 
 
@@ -75,7 +75,7 @@ def _valid_waiver(task: PlannedTask, known: TaskState, stands: Callable[[Waived]
     return waived.reason
 
 
-def _rest_on_others(milestones: Mapping[str, PlannedTask], found: dict[str, Graded]) -> None:
+def _grade_milestones(milestones: Mapping[str, PlannedTask], found: dict[str, Graded]) -> None:
     """Grade milestones after those that they depend on; a cycle is unproven."""
     # An explicit stack: a chain of milestones may be as long as the plan, and Python's recursion
     # ends at 1,000.

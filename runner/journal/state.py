@@ -21,7 +21,7 @@ from runner.journal.session_events import (
     TaskWaived,
     find_usage,
 )
-from runner.journal.task_fold import TASK_FOLDS, fold_asked_anew
+from runner.journal.task_fold import TASK_FOLDS, fold_named_in_change
 from runner.journal.task_state import TaskState
 from runner.model import Usage
 
@@ -376,7 +376,7 @@ class Folding:
         for name in event.tasks:
             task = self._tasks.get(name)
             if task is not None and (task.via or task.changed):
-                self._tasks[name] = fold_asked_anew(task, event)
+                self._tasks[name] = fold_named_in_change(task, event)
 
     def _decision_made(self, _: Record, event: events.DecisionMade) -> None:
         self._values["decisions"] = max(self._now("decisions"), event.number)

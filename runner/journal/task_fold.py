@@ -355,7 +355,7 @@ def _fold_waived(task: TaskState, record: Record, event: TaskWaived) -> TaskStat
     return task._replace(waived=waived)
 
 
-def fold_asked_anew(task: TaskState, event: events.ChangeRecorded) -> TaskState:
+def fold_named_in_change(task: TaskState, event: events.ChangeRecorded) -> TaskState:
     """Apply a change request to a STALE task, as a separate reason to rebuild it."""
     also = task.changed and "change" not in task.changed  # an edit that is taken back leaves it
     task = task._replace(via="", changed=(*task.changed, "change") if also else task.changed)

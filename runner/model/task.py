@@ -330,7 +330,7 @@ class Task:
         return self.type == MILESTONE and self.is_bare and bool(self.depends_on)
 
     @property
-    def is_wish(self) -> bool:
+    def has_nothing_to_build(self) -> bool:
         """Whether it can neither be built nor checked."""
         return self.is_bare and not self.is_milestone
 

@@ -249,7 +249,7 @@ class _Digests:
         kept = Stretches(data, (), self._by_start.__getitem__)
         for found in self.sections:
             if found.known is None:
-                kept.note(tell_digests(found))
+                kept.note(with_digests(found))
             else:
                 kept.part()
         kept.part()
@@ -486,7 +486,7 @@ class Stretches:
         return hashlib.sha256(self._view[start:line_end]).hexdigest()
 
 
-def tell_digests(found: Found) -> Found:
+def with_digests(found: Found) -> Found:
     """Return the section with its task's digests computed."""
     if not found.tasks or isinstance(found.tasks[0].digests, str):
         return found

@@ -15,7 +15,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import AcceptanceItem, BlockKind, Budget, Network, Status
 from runner.model.task import MILESTONE, PRIORITIES
 from runner.plan.document import read_plan
-from runner.plan.foreign.render import NewSection, is_as_meant
+from runner.plan.foreign.render import NewSection, parses_back
 from runner.plan.spans import Spans
 from runner.secrets.redact import redact
 
@@ -165,7 +165,7 @@ def _of_one(task: Task, section: NewSection, places: Spans) -> Iterator[Remark]:
             yield Remark(
                 test.line, f"{test.id} has no command", "write it as TC-001 (unit): `command`"
             )
-    if not is_as_meant(section):
+    if not parses_back(section):
         hint = "use plain words in title, prose and criteria; no backquotes in commands and paths"
         yield Remark(task.line, f"{task.id} has text that parses as more than its fields", hint)
 

@@ -52,7 +52,7 @@ def set_statuses(
     return edit_statuses(data, statuses, {key: known[key] for key in statuses if key in known}).data
 
 
-def differs_in_statuses_alone(before: bytes, now: bytes) -> bool:
+def differs_only_in_statuses(before: bytes, now: bytes) -> bool:
     """Return whether two texts of a plan are equal but for the statuses of their tasks."""
     try:
         pending = dict.fromkeys(find_spans(before), (Status.PENDING, ""))
@@ -134,7 +134,7 @@ def add_quote(
             f"the plan has no task {task_id}", hint="`runner status --list` shows the ids"
         )
     quote = b"> " + " ".join(text.split()).encode()
-    if replacing and not _stands_among_fields(data, task, replacing.line):
+    if replacing and not _is_among_fields(data, task, replacing.line):
         return _replace_line(data, replacing.line - 1, quote)
     if replacing:
         lines = data.splitlines(keepends=True)
@@ -142,7 +142,7 @@ def add_quote(
     return _insert(data, _place(data, task), quote)
 
 
-def _stands_among_fields(data: bytes, task: Task, line: int) -> bool:
+def _is_among_fields(data: bytes, task: Task, line: int) -> bool:
     """Return whether a quote on this line would separate fields from their task."""
     piece, _, fields = read_section(data, task)
     return any(

@@ -46,14 +46,14 @@ def find_lost(nodes: Sequence[Node], around: SectionContext) -> Iterator[NearMis
         node, below = nodes[at], nodes[at + 1 : stop]
         if node.start in around.tasks:
             continue
-        near_miss = _tell_heading(node, below, around)
+        near_miss = _report_heading(node, below, around)
         if near_miss is not None:
             yield near_miss
         elif node.start not in around.covered:
             yield from _blocks(below, around)
 
 
-def _tell_heading(node: Node, below: Sequence[Node], around: SectionContext) -> NearMiss | None:
+def _report_heading(node: Node, below: Sequence[Node], around: SectionContext) -> NearMiss | None:
     source = around.source
     heading = heading_of(node.text, around.prefixes)
     is_outside = node.start not in around.covered

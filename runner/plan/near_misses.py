@@ -125,7 +125,7 @@ def _as_data(fence: Node, given: Collection[str]) -> Iterator[NearMiss]:
 _IN_FENCE = "a code block is only an example"
 
 
-def tell_title_marks(title: str, at: Run, given: Collection[str]) -> Iterator[NearMiss]:
+def find_title_marks(title: str, at: Run, given: Collection[str]) -> Iterator[NearMiss]:
     """Yield a problem for a status or dependency in a task's title."""
     marks = title_marks(title)
     if marks.status and not ("status" not in given and marks.status == Status.PENDING):

@@ -230,7 +230,7 @@ class _Maker:
             self._complain(*near_miss)
         column = max(self.source.lines[node.start].find(node.text[:1]), 0)
         head = Run(node.text, node.start, column)
-        for near_miss in near_misses.tell_title_marks(heading.title, head, fields.keys()):
+        for near_miss in near_misses.find_title_marks(heading.title, head, fields.keys()):
             self._complain(*near_miss)
         self._covered.update(one.start for one in (node, *below))
         values = dict(read.values)

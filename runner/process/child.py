@@ -208,7 +208,7 @@ class Child:
         self._stderr = first.stderr.fileno() if first.stderr else None
         self._listen(self._pidfd, partial(self._forget, self._pidfd))
         self._listen(self._stdout, self._hear)
-        self._listen(self._stderr, self._hear_report)
+        self._listen(self._stderr, self._receive_report)
         if self._stdin is not None:
             # A pipe holds 64 KiB (pipe(7)): with a command that writes before it reads, both sides
             # would block.
@@ -231,7 +231,7 @@ class Child:
         else:
             self._forget(self._stdout)
 
-    def _hear_report(self) -> None:
+    def _receive_report(self) -> None:
         chunk = os.read(self._stderr or 0, _READ)
         if not chunk:
             self._forget(self._stderr)

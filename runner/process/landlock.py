@@ -133,7 +133,7 @@ class Landlock:
 
     def _restrict(self, command: Command, own: Path) -> None:
         """Bind this thread; raises OSError where the kernel refuses."""
-        syscalls.give_up_privileges()
+        syscalls.drop_privileges()
         # No new privileges first: without that, or CAP_SYS_ADMIN, landlock_restrict_self(2) and
         # seccomp(2) both fail with EPERM. The filter comes last, since it checks every call after
         # it.
@@ -238,7 +238,7 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Landlock | s
 
     def attempt() -> None:
         try:
-            syscalls.give_up_privileges()
+            syscalls.drop_privileges()
             ruleset = syscalls.new_ruleset(_WRITE_FILE, 0, 0, version)
             syscalls.restrict_self(ruleset)
             os.close(ruleset)

@@ -41,7 +41,7 @@ class Output:
         self._redactor: StreamRedactor | None = None
         self._digest = hashlib.sha256()
         self._tail = b""
-        self._log = KeptLog(log, kept) if log else None
+        self._log = BoundedLog(log, kept) if log else None
         self._first, self._half = kept - kept // 2, kept // 2
         self._digest_of_first = self._digest
         self._second = TailBuffer(self._half)
@@ -182,7 +182,7 @@ def notice(lost: int) -> bytes:
     return b"\n[... %d bytes left out ...]\n" % lost
 
 
-class KeptLog:
+class BoundedLog:
     """A file that holds the first and the last half of a stream, whatever its length.
 
     The last half waits in memory: a file that is rewritten in circles could not be followed.

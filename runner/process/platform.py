@@ -219,7 +219,7 @@ def _read(path: str) -> bytes:
 
 
 @lru_cache(maxsize=1)
-def give_back_large_memory() -> bool:
+def trim_memory() -> bool:
     """Return freed blocks of 256 KB or more to the system; False if that is not supported."""
     # glibc starts this way, and once such a block was freed it keeps the next of that size
     # (mallopt(3), M_MMAP_THRESHOLD): much of a plan's text, copied for an edit, would stay.

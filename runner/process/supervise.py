@@ -185,7 +185,7 @@ class _RunningCommand:
             self._output.take(report.words)
         self._output.take(self._child.reached.encode())
         self._output.finish()
-        self._tell_lines(self._output.fresh(whole=True))
+        self._report_lines(self._output.fresh(whole=True))
         ran = _ran(self._output, began, ended, code, left + report.left_behind)
         spent = report.processor if spent is None else spent
         return replace(
@@ -247,12 +247,12 @@ class _RunningCommand:
         now = effects.monotonic()
         if self._child.heard > self._last_report and now - self._last_report >= _TELL_EVERY:
             self._last_report = now
-            self._tell_lines(self._output.fresh())
+            self._report_lines(self._output.fresh())
         if not self._soft and self._limits.soft and now - self._began >= self._limits.soft:
             self._soft = True
             self._tell(f"still running after {_duration(self._limits.soft)}")
 
-    def _tell_lines(self, lines: str) -> None:
+    def _report_lines(self, lines: str) -> None:
         if lines.strip():
             self._tell(lines)
 

@@ -55,7 +55,7 @@ def _syscall(number: int, *arguments: object) -> int:
 # --- privileges -----------------------------------------------------------------------
 
 
-def give_up_privileges() -> None:
+def drop_privileges() -> None:
     """Drop all capabilities, including any that executed programs would gain."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1, ctypes.c_ulong(0), "no_new_privs")
     # Dropping from the bounding set needs CAP_SETPCAP, which the last line here drops; a user other

@@ -124,10 +124,10 @@ def make_refusal(what: str, output: str) -> RunnerError:
     )
 
 
-def take_branch_back(repository: Repository, branch: str, environ: Mapping[str, str]) -> str:
+def delete_own_branch(repository: Repository, branch: str, environ: Mapping[str, str]) -> str:
     """Delete a branch of the remote where all on it was made in this clone, and is here still.
 
-    Why it stays; empty where it is gone. Raises RemoteAwayError.
+    Why it stays; empty where it is gone. Raises RemoteDownError.
     """
     ref = f"refs/heads/{branch}"
     with Remote(repository, ORIGIN, environ) as remote:
@@ -152,7 +152,7 @@ def take_branch_back(repository: Repository, branch: str, environ: Mapping[str, 
 def catch_up(repository: Repository, branch: str, environ: Mapping[str, str]) -> bool:
     """Fast-forward the checked-out branch to the remote's; False if that is not possible.
 
-    False where it cannot go forward as it is here. Raises RemoteAwayError.
+    False where it cannot go forward as it is here. Raises RemoteDownError.
     """
     ref = f"refs/heads/{branch}"
     with Remote(repository, ORIGIN, environ) as remote:

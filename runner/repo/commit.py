@@ -228,7 +228,7 @@ def with_digest(
     head, blank, last = message.rstrip("\n").rpartition("\n\n")
     last = _LINE.sub("", last + "\n")
     message = f"{head}{blank}{last}"
-    return f"{message}{FILES}: {_digest(files, parse_message(_as_kept(message)).trailers)}\n"
+    return f"{message}{FILES}: {_digest(files, parse_message(_as_stored(message)).trailers)}\n"
 
 
 def is_about(
@@ -242,12 +242,12 @@ def is_about(
     return tuple(trailers.get(FILES, ()))[-1:] == (_digest(files, trailers),)
 
 
-def says_files(trailers: Mapping[str, Sequence[str]]) -> bool:
+def records_content(trailers: Mapping[str, Sequence[str]]) -> bool:
     """Return whether a commit has a digest of its files; those of old versions have none."""
     return FILES in trailers
 
 
-def _as_kept(message: str) -> str:
+def _as_stored(message: str) -> str:
     """Return a message as git stores it, with invalid UTF-8 replaced."""
     return message.encode("utf-8", "replace").decode("utf-8", "replace")
 

@@ -267,7 +267,7 @@ class ObjectReader:
         """Return kind and content of an object, or None; the name must not contain a newline."""
         return self._helper.ask(raw(name) + b"\n", _read_object)
 
-    def read_anew(self, name: str) -> tuple[str, bytes] | None:
+    def read_fresh(self, name: str) -> tuple[str, bytes] | None:
         """Read an object in a new process, which does not use outdated packs.
 
         One that was started before may still know the packs of a repository that was here.

@@ -132,7 +132,7 @@ class Objects:
                 return dict(known)
         found = self.reader.read(tree)
         if found is None or found[0] not in ("commit", "tree"):
-            found = self.reader.read_anew(tree)
+            found = self.reader.read_fresh(tree)
         kind, content = found or ("", b"")
         if kind == "commit":
             root = _tree_of_commit(content)

@@ -150,7 +150,7 @@ class Repository:
         found = repo_state.read_state(self.quiet(), head, self.configuration(), self.prefix)
         if head.beneath is None:
             return found
-        return repo_state.beside_waiting(self, found)
+        return repo_state.since_waiting_landing(self, found)
 
     def configuration(self) -> Configuration:
         """Return git's configuration, read once and again by each `state()`."""

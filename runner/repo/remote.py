@@ -45,7 +45,7 @@ AWAY = "does not answer"
 """Message for a remote without an answer, after its name."""
 
 
-class RemoteAwayError(RunnerError):
+class RemoteDownError(RunnerError):
     """The remote gave no answer: what it has is not known."""
 
 
@@ -118,7 +118,7 @@ class Remote:
         self._box.cleanup()
 
     def read(self, *refs: str) -> dict[str, str]:
-        """Return which of these refs exist, with their commits. Raises RemoteAwayError."""
+        """Return which of these refs exist, with their commits. Raises RemoteDownError."""
         words = ("ls-remote", "--upload-pack=git-upload-pack", "--", self.address, *refs)
         answer = self._ask(*words)
         if answer.exit:
@@ -129,7 +129,7 @@ class Remote:
         return {ref: commit for commit, ref in found if ref in refs}
 
     def list_branches(self, *patterns: str) -> list[str]:
-        """Return remote branches that match a pattern. Raises RemoteAwayError."""
+        """Return remote branches that match a pattern. Raises RemoteDownError."""
         words = ("ls-remote", "--heads", "--upload-pack=git-upload-pack", "--", self.address)
         answer = self._ask(*words, *(f"refs/heads/{one}" for one in patterns))
         if answer.exit:
@@ -138,9 +138,9 @@ class Remote:
         return [ref.removeprefix("refs/heads/") for _, ref in found]
 
     def read_message(self, ref: str, commit: str, bound: int) -> str:
-        """Return the message of a ref's commit, or "". Raises RemoteAwayError.
+        """Return the message of a ref's commit, or "". Raises RemoteDownError.
 
-        Nothing behind that commit is fetched. Raises RemoteAwayError.
+        Nothing behind that commit is fetched. Raises RemoteDownError.
         """
         answer = self._ask(
             *("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"),
@@ -163,7 +163,7 @@ class Remote:
     def fetch_into(self, repository: Repository, commit: str) -> None:
         """Fetch a commit and its history into the repository without creating a ref.
 
-        Raises RemoteAwayError.
+        Raises RemoteDownError.
         """
         # The objects come from elsewhere and stay: with fetch.fsckObjects (git-config(1)) malformed
         # ones are rejected before they are stored.
@@ -197,7 +197,7 @@ class Remote:
         return text(git.run("commit-tree", *onto, tree, stdin=stdin)).strip()
 
     def swap(self, *moves: Move) -> Swapped:
-        """Move all these refs, or none. Raises RemoteAwayError where it does not say what it has.
+        """Move all these refs, or none. Raises RemoteDownError where it does not say what it has.
 
         A push without an answer, or one that is refused, is decided by what the remote has then.
         """
@@ -219,7 +219,7 @@ class Remote:
             output = _words_of(answer)
         return Swapped(Swap.REFUSED, seen, output)
 
-    def try_in_vain(self, commit: str, *refs: str) -> dict[str, str]:
+    def probe_refusal(self, commit: str, *refs: str) -> dict[str, str]:
         """Ask for what cannot be carried out; by ref what the remote says against it."""
         effects.step("push", self.address)
         names = [f"{commit}:{ref}" for ref in refs]
@@ -253,8 +253,8 @@ class Remote:
         except GitTimeoutError as error:
             return GitResult(error.exit, b"", error.stderr)
 
-    def _make_away_error(self, answer: GitResult) -> RemoteAwayError:
-        return RemoteAwayError(
+    def _make_away_error(self, answer: GitResult) -> RemoteDownError:
+        return RemoteDownError(
             f"{self.name} {AWAY}",
             detail=_words_of(answer),
             hint=f"check the address and your login: git ls-remote {self.name}",

@@ -143,7 +143,7 @@ class WorkTrees(Protocol):
         """Return the changes between two commits."""
 
 
-def beside_waiting(repository: WorkTrees, state: RepoState) -> RepoState:
+def since_waiting_landing(repository: WorkTrees, state: RepoState) -> RepoState:
     """Return the state relative to the last uncommitted landing.
 
     A file that is what a landing made of it is no person's change; one that differs is.

@@ -39,7 +39,7 @@ from runner.repo.tree_files import (
     move_aside,
     parents,
     put,
-    remove_odd_files,
+    remove_special_files,
     require_no_link,
     sweep,
     take_away,
@@ -49,10 +49,10 @@ from runner.repo.trees import (
     GITLINK,
     Prefix,
     Snapshot,
-    bring_gitlinks_back,
     change_of,
     diff_index,
     leave_out_gitlinks,
+    stage_base_gitlinks,
 )
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ class Scratch:
             require_no_link(self.tree_folder, parents(self._paths))
             return self._compare(names)
         refused = self._add_tree(git)
-        bring_gitlinks_back(git, self.gitlinks)
+        stage_base_gitlinks(git, self.gitlinks)
         staged = diff_index(git, prefix, self.base or EMPTY[self.lender.object_format])
         differing = [one for one in staged if raw(prefix.whole(one.path)) not in left_out]
         tree = self._name_tree(differing)
@@ -386,7 +386,7 @@ class Scratch:
             return ask(seconds=_SOON)
         except GitTimeoutError:  # a pipe where git looks for .gitattributes holds it for ever
             self._restate()
-            remove_odd_files(self.tree_folder)
+            remove_special_files(self.tree_folder)
             return ask()
 
     def _name_tree(self, changes: Iterable[TreeChange]) -> str:

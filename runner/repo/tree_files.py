@@ -94,7 +94,7 @@ def parents(paths: Collection[bytes]) -> set[bytes]:
     return found
 
 
-def remove_odd_files(tree: Path) -> None:
+def remove_special_files(tree: Path) -> None:
     """Remove pipes, sockets and devices below a folder: git would wait on them for ever."""
     for folder, _, names in walk(os.fsencode(tree)):
         for name in names:

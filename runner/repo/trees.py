@@ -214,7 +214,7 @@ def leave_out_gitlinks(git: Git, tree: Path, paths: Iterable[str]) -> None:
             (tree / path).rmdir()  # git makes a folder for each
 
 
-def bring_gitlinks_back(git: Git, gitlinks: Mapping[str, str]) -> None:
+def stage_base_gitlinks(git: Git, gitlinks: Mapping[str, str]) -> None:
     """Stage repositories inside as the base has them."""
     lines = (f"160000 {sha} 0\t{path}\0" for path, sha in gitlinks.items())
     if gitlinks:

@@ -16,7 +16,7 @@ from runner.journal.events import (
     TaskDone,
     TaskLanded,
 )
-from runner.journal.grading import grade_alone
+from runner.journal.grading import grade_one
 from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.report.cost import cost
@@ -342,7 +342,7 @@ class CheckpointDocument:
         rests = task is not None and task.is_milestone and not known.unproven
         if known.status is not Status.DONE or rests:
             return ""
-        return grade_alone(known, task.outputs if task else ()).caveat
+        return grade_one(known, task.outputs if task else ()).caveat
 
     def _hear(self, known: TaskState) -> str:
         return (self._last.get(known.id) or "") if known.status is Status.DONE else ""

@@ -256,7 +256,7 @@ Pieces: TypeAlias = "tuple[tuple[str, bool], ...]"
 """A line split at changed words; whether each piece was changed."""
 
 
-def words_changed(old: str, new: str) -> tuple[Pieces, Pieces] | None:
+def mark_changed_words(old: str, new: str) -> tuple[Pieces, Pieces] | None:
     """Return both lines with differing words marked; None if they are too different."""
     olds, news = _WORDS.findall(old), _WORDS.findall(new)
     if not olds or not news or max(len(olds), len(news)) > _MOST_WORDS:
@@ -274,7 +274,7 @@ def words_changed(old: str, new: str) -> tuple[Pieces, Pieces] | None:
 
 
 def _emphasise(old: str, new: str) -> tuple[str, str] | None:
-    pair = words_changed(old, new)
+    pair = mark_changed_words(old, new)
     if pair is None:
         return None
     left, right = pair

@@ -224,7 +224,7 @@ class SecretLender(Protocol):
     def give_back(self, task: str, tell: TellOfSecrets) -> None:
         """Forget the secrets of a task."""
 
-    def give_all_back(self) -> None:
+    def forget_all_secrets(self) -> None:
         """Forget all secrets."""
 
     def write(self, task: str, attempt: int, event: SecretLeased | SecretReturned) -> None:
@@ -301,7 +301,7 @@ class WorkerContext:
     def close(self) -> None:
         """Release the slot and the secrets of its commands."""
         if self.leases is not None:
-            self.leases.give_all_back()
+            self.leases.forget_all_secrets()
         self.release()
 
     def environment(self, assignment: Assignment) -> dict[str, str]:

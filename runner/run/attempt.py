@@ -239,7 +239,7 @@ def _implement(assignment: Assignment, site: WorkerContext, asked: Questions) ->
         ),
         run_gate=partial(try_check, assignment, site),
         find_met_bound=partial(_find_met_bound, assignment, site),
-        record=partial(tell_journal, assignment, site),
+        record=partial(report_to_journal, assignment, site),
         ask=asked.ask,
         permission=assignment.rules.permission,
         permission_floor=assignment.rules.permission_floor,
@@ -319,7 +319,7 @@ def word_of_pipeline(
     return admit_writes((change,), assignment.rules, context).findings
 
 
-def tell_journal(assignment: Assignment, site: WorkerContext, event: Happening) -> None:
+def report_to_journal(assignment: Assignment, site: WorkerContext, event: Happening) -> None:
     """Send an implementer's event to the coordinator, which alone writes the journal."""
     site.workers.report(assignment.task.id, assignment.attempt, event)
 

@@ -27,7 +27,7 @@ from runner.run.landing.lander import Made, changes_between
 from runner.run.landing.record_commit import find_checked_in
 from runner.run.older_text import find_reverts, is_undone
 from runner.writes.log import Fate
-from runner.writes.safe_io import sweep_beneath
+from runner.writes.safe_io import sweep_below
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -193,7 +193,7 @@ def adopt_unknown(lander: Lander, journal: JournalWriter, story: UnfinishedRuns)
             changes = changes_between(repository, made.parent, head)
             # A kill between write and rename leaves the temporary file; no other code removes it.
             for change in changes:
-                sweep_beneath(lander.root, change.path)
+                sweep_below(lander.root, change.path)
             lander.finish(task, commit.attempt, made, changes)
         if commit.spec_what and commit.spec_proof:
             event = TaskAdopted(

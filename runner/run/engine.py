@@ -153,7 +153,7 @@ class Engine:
             if context.waiting:
                 self._ask_first()
             else:
-                self._hear_what_is_in_hand()
+                self._wait_and_drain()
             if self.workers.interrupted:
                 break
             self._start_ready()
@@ -172,12 +172,12 @@ class Engine:
 
     def _go_on(self) -> None:
         """Continue the run while a person decides; further questions wait."""
-        self._hear_what_asks_nobody()
+        self._drain_messages_without_prompt()
         self._start_ready()
         self._publish()
         self.journal.sync()
 
-    def _hear_what_asks_nobody(self) -> None:
+    def _drain_messages_without_prompt(self) -> None:
         while self.workers.has_news and not self.workers.interrupted:
             message = self._hours.wait()
             if not self.settlement.context.puts_off(message):
@@ -200,7 +200,7 @@ class Engine:
         while self._start_some():
             self._publish()
             self.journal.sync()
-            self._hear_what_asks_nobody()
+            self._drain_messages_without_prompt()
 
     def _run_batch(self) -> None:
         self.settlement.run_batch()
@@ -282,7 +282,7 @@ class Engine:
             self._hours.start_attempt(task)
         return slot
 
-    def _hear_what_is_in_hand(self) -> None:
+    def _wait_and_drain(self) -> None:
         """Wait for news and hear all there is; after a landing, free slots are filled first."""
         later = self.settlement.context.later
         message = later.popleft() if later else self._hours.wait(self.board.due_at)
@@ -343,7 +343,7 @@ class Engine:
         """Handle the end of a task's work, after which others may start."""
         self.claims.release(task)
         self._say(task.id)
-        self._hours.look_into_the_purse()
+        self._hours.check_budget()
         match self.journal.state.task(task.id).status:
             case Status.DONE:
                 self._frontier.mark_done(task.id, self._is_pending)

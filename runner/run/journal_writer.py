@@ -88,7 +88,7 @@ class JournalWriter:
         return self._journal.run
 
     @property
-    def was_alone(self) -> bool:
+    def was_sole_writer(self) -> bool:
         """Whether nobody else wrote beside it, as far as its own records tell."""
         return self.others == self._before
 

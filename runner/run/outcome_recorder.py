@@ -161,7 +161,7 @@ class OutcomeRecorder:
         if approved:
             self._drop(task, approved[0])
 
-    def drop_let_go(self) -> None:
+    def drop_released(self) -> None:
         """Record writes that were held at the start and no longer are as dropped."""
         for task, held in self.held_before.items():
             # work waiting for a review, an author, or the tasks it breaks is not approved yet

@@ -16,8 +16,8 @@ from runner.run.assignment import Assignment
 from runner.run.landing.gate_batch import GateBatch
 from runner.run.landing.lander import (
     Conflict,
+    ConflictingFiles,
     Elsewhere,
-    FilesInTheWay,
     Filtered,
     Landed,
     Moved,
@@ -26,10 +26,10 @@ from runner.run.landing.lander import (
 from runner.run.landing.moved_branch import LandingQueue, conflicts, put_back
 from runner.run.limits.deadlines import Scope
 from runner.run.limits.held_out_rounds import reason_of
-from runner.run.limits.retries import CANCELLED, Retries, as_failed, what_failed
+from runner.run.limits.retries import CANCELLED, Retries, as_failed, describe_failures
 from runner.run.permission_prompts import PermissionPrompts, wait_for_answers
 from runner.run.regressions import regression
-from runner.run.regressions.early_cutoff import stale_again
+from runner.run.regressions.early_cutoff import mark_stale_again
 from runner.run.regressions.proof_reuse import ProofReuse
 from runner.run.review import Answer
 from runner.run.review_queue import Question, ReviewOutcome, ReviewQueue, WithdrawnError
@@ -129,7 +129,7 @@ class OutcomeHandler:
             self.books.hold(task, outcome, "conflict", "proven; lands with the next run")
         for one in batch:
             self._hold_waiting(one.task, one.outcome)
-        self.books.drop_let_go()
+        self.books.drop_released()
         waiting = (one.task.id for one in batch)
         return (*(task.id for task, _ in (*put, *unseen)), *waiting)
 
@@ -392,7 +392,7 @@ class OutcomeHandler:
                 return False
             case Answer.REJECTED if ruling.standing:
                 failed = replace(outcome, ending=Ending.FAILED, findings=ruling.findings)
-                same = self.retries.gives_the_same(task)
+                same = self.retries.would_repeat(task)
                 self.retries.again(task, failed, same=same, refused_before=True)
                 return False
             case Answer.REJECTED:
@@ -470,7 +470,7 @@ class OutcomeHandler:
     def _hold_refused(self, task: Task, outcome: Outcome, refusal: Result) -> None:
         """Keep proven work that cannot land at the moment."""
         match refusal:
-            case FilesInTheWay(paths):
+            case ConflictingFiles(paths):
                 shown = ", ".join(paths)
                 self.books.hold(
                     task, outcome, "in-the-way", f"your own changes are in the way: {shown}"
@@ -520,7 +520,7 @@ class OutcomeHandler:
         failed = replace(outcome, ending=Ending.FAILED, findings=findings)
         self.retries.remember(outcome)
         self.journal.note(TaskFailed(findings=findings), task=task.id, attempt=outcome.attempt)
-        if self.retries.gives_the_same(task):
+        if self.retries.would_repeat(task):
             self.books.block(task, failed, Reason.REVIEW, findings[0].message)
             return
         self.journal.note(TaskApproved(by="review", note="try again"), task=task.id)
@@ -531,7 +531,7 @@ class OutcomeHandler:
         known = self.journal.state.task(task.id)
         if known.cut_off:
             self.books.record_finished(task, outcome)
-            stale_again(self.journal, known, what_failed(outcome, 1))
+            mark_stale_again(self.journal, known, describe_failures(outcome, 1))
             return
         refusals = [finding for finding in outcome.findings if finding.refuses]
         by_review = bool(refusals) and all(one.check == review.CHECK for one in refusals)
@@ -543,7 +543,7 @@ class OutcomeHandler:
         rules = self.preparation.write_rules(task, outcome.attempt)
         if wait_for_answers(task, outcome, rules, self.books, self.questions):
             return
-        same = self.retries.gives_the_same(task)
+        same = self.retries.would_repeat(task)
         halts = self.settings.proof.regression == "halt" or self.retries.is_last(task, outcome)
         rejected = review.refusals(self.journal.state, task.id, outcome.changes)
         if rejected:  # a person's no to these very bytes holds: it is not asked again

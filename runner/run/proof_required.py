@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates import registry
 from runner.implementers import blocks, check
-from runner.journal.grading import grade_alone
+from runner.journal.grading import grade_one
 from runner.model import Finding, ProvenBy, Reason, Status
 from runner.model.grades import CANNOT_FAIL, is_code, strongest, without_proof, would_show
 from runner.model.words import PROVES_NOTHING
@@ -60,14 +60,16 @@ def _is_weak(task: Task, state: RunState) -> bool:
     known = state.task(task.id)
     if known.status is not Status.DONE or known.waived is not None or task.is_milestone:
         return False
-    return not (grade_alone(known).is_proven or without_proof(task.no_proof, task.outputs))
+    return not (grade_one(known).is_proven or without_proof(task.no_proof, task.outputs))
 
 
-def find_unproven_beneath(needs: Iterable[str], states: Mapping[str, TaskState]) -> dict[str, str]:
+def find_unproven_dependencies(
+    needs: Iterable[str], states: Mapping[str, TaskState]
+) -> dict[str, str]:
     """Return by task why a dependency is unproven, for the evidence of the dependent task."""
     found = ((one, states.get(one)) for one in needs)
     return {
-        one: grade_alone(known).words
+        one: grade_one(known).words
         for one, known in found
         if known is not None and known.status is Status.DONE and not known.verified
     }
@@ -96,7 +98,7 @@ def unprovable(
     task: Task, settings: Settings, implementer: Implementer
 ) -> tuple[Reason, str] | None:
     """Return why a task cannot succeed, whatever its implementer does; None if it may start."""
-    if task.is_wish and implementer.name == check.NAME:
+    if task.has_nothing_to_build and implementer.name == check.NAME:
         return Reason.WISH, WISH
     if lacks_contracts(task, settings):
         return Reason.PROOF, f"{contracts_message(task)}; {contracts_hint(task)}"
@@ -186,7 +188,7 @@ def strongest_possible(task: Task, settings: Settings) -> ProvenBy | None:
     return best
 
 
-def rests_on_an_exit_code(task: Task, settings: Settings) -> bool:
+def is_proven_by_exit_code(task: Task, settings: Settings) -> bool:
     """Return whether code would be proven by an exit code only although more is required."""
     if settings.proof.require_proof != "always" or not any(map(is_code, task.outputs)):
         return False

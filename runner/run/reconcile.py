@@ -177,13 +177,13 @@ def _by_the_journal(task: PlannedTask, known: TaskState, facts: Facts) -> Iterat
     """Yield events for an unchanged status, if the request of the task has changed."""
     if known.status is Status.DONE and known.spec is not None:
         yield from _against_spec(task, known.spec, facts)
-    elif known.status is Status.STALE and _is_taken_back(task, known):
+    elif known.status is Status.STALE and _is_edit_reverted(task, known):
         yield from _settle_done(task, known, facts)
     elif known.status is Status.BLOCKED and was_tried_otherwise(known, task.spec):
         yield TaskReopened(note="the task was edited since it was blocked", by="person")
 
 
-def _is_taken_back(task: PlannedTask, known: TaskState) -> bool:
+def _is_edit_reverted(task: PlannedTask, known: TaskState) -> bool:
     """Return whether a STALE task's text was changed back to what was built.
 
     A change that a person recorded stands, whatever the text says.
@@ -266,7 +266,7 @@ def _on_another_branch(task: PlannedTask, known: TaskState, facts: Facts) -> Ite
         case Status.DONE | Status.IN_PROGRESS if task.id in facts.gone:
             yield TaskReopened(note="what it built was reverted", by="branch")
         case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE and known.commit:
-            yield from _out_of_reach(task, known, facts)
+            yield from _find_events_off_branch(task, known, facts)
         case Status.DONE | Status.IN_PROGRESS if known.status is Status.DONE:
             yield from _by_the_journal(task, known, facts)
         case Status.DONE:
@@ -315,7 +315,7 @@ def _not_as_known(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator
     elif known.status is not Status.DONE:
         yield from _by_the_journal(task, known, facts)
     elif known.commit:
-        yield from _out_of_reach(task, known, facts)
+        yield from _find_events_off_branch(task, known, facts)
     elif landed is not None and spec is not None:  # a check of it, which had nothing to land
         yield from _by_its_trailers(task, known, landed, spec, facts)
     else:  # a check that was made elsewhere
@@ -326,7 +326,7 @@ _ITS_WORK_MAY_COUNT = (Status.DONE, Status.PENDING)
 """Journal statuses of a task whose landing on a branch counts: others wait for a person."""
 
 
-def _out_of_reach(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
+def _find_events_off_branch(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:
     """Yield the events for a task whose commit is not on this branch."""
     match facts.presence(known.commit, task.outputs):
         case Presence.STANDS:

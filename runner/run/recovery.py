@@ -25,7 +25,7 @@ from runner.run.landing.lander import complete_landing
 from runner.run.landing.own_work import entries_of
 from runner.run.limits.failure_policy import may_be_met
 from runner.run.older_text import OlderText, find_reverts, is_undone, make_take_back_test
-from runner.run.proof.unverified_bytes import find_landed_changes, prove_what_they_say
+from runner.run.proof.unverified_bytes import filter_truthful_messages, find_landed_changes
 from runner.run.reconcile import Facts, LandedTask, Presence, behind, own_readings
 from runner.run.review import after_refusal, is_open, refusals, rejection
 from runner.writes.safe_io import in_the_way
@@ -300,7 +300,7 @@ def _landings(
             # no files to compare.
             sha = "" if commit.checked else commit.commit
             # A record of checks only counts unmodified: it has no bytes of its own.
-            is_own = not commit.checked or prove_what_they_say(repository, (commit.commit,))
+            is_own = not commit.checked or filter_truthful_messages(repository, (commit.commit,))
             if _is_left_out(repository, commit, planned[commit.task]):
                 continue
             proofs = evidence.read_proofs(commit.trailers)

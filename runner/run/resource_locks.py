@@ -14,7 +14,7 @@ from runner.model import Finding
 from runner.plan.globs import folders_of, is_glob, matches, may_overlap
 from runner.plan.ownership import OwnershipMap
 from runner.repo.head import OWNERSHIP_MAP
-from runner.writes.safe_io import read_beneath
+from runner.writes.safe_io import read_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -69,7 +69,7 @@ def load_owned_paths(root: Path, prefixes: tuple[str, ...] = ()) -> dict[str, tu
 
     Raises RunnerError for a map with conflict markers: what it lacks would be taken for nobody's.
     """
-    owners = OwnershipMap.read(read_beneath(root, OWNERSHIP_MAP) or b"", OWNERSHIP_MAP, prefixes)
+    owners = OwnershipMap.read(read_below(root, OWNERSHIP_MAP) or b"", OWNERSHIP_MAP, prefixes)
     owners.require_whole()
     found: dict[str, list[str]] = {}
     for file, ids in owners.rows:

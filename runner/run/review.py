@@ -396,13 +396,13 @@ def is_answered(state: RunState, task: str, changes: Sequence[Change]) -> bool:
     return bool(changes) and (answered or bool(refusals(state, task, changes)))
 
 
-def _is_let_go(state: RunState, task: str, changes: Sequence[Change]) -> bool:
+def _is_released(state: RunState, task: str, changes: Sequence[Change]) -> bool:
     """Return whether the only open questions were answered for all tasks."""
     asked = open_questions(state.task(task))
     return all(one.check == UNRUN for one in asked) and is_approved(state, task, changes, asked)
 
 
-def what_follows(state: RunState, task: str, changes: Sequence[Change]) -> tuple[Event, ...]:
+def follow_up_events(state: RunState, task: str, changes: Sequence[Change]) -> tuple[Event, ...]:
     """Return the events that release a task whose held work is fully answered; else empty.
 
     It says at once how the task stands; a rejection counts as no failed attempt.
@@ -410,7 +410,7 @@ def what_follows(state: RunState, task: str, changes: Sequence[Change]) -> tuple
     known = state.task(task)
     if known.held is None or known.held.kind != HELD:
         return ()
-    if not (is_answered(state, task, changes) or _is_let_go(state, task, changes)):
+    if not (is_answered(state, task, changes) or _is_released(state, task, changes)):
         return ()
     findings = tuple(rejection(event) for event in refusals(state, task, changes))
     if findings:

@@ -219,7 +219,7 @@ class ReviewQueue:
         state = self.review.journal.state
         failed = state.task(task.id).held_out_rounds + 1
         over = failed >= self.retries.settings.proof.held_out_rounds
-        if over or self.retries.gives_the_same(task) or self.retries.is_last(task, outcome):
+        if over or self.retries.would_repeat(task) or self.retries.is_last(task, outcome):
             return asked
         known = is_approved(state, task.id, outcome.changes, asked.questions)
         return asked if known else outcome
@@ -248,9 +248,7 @@ class ReviewQueue:
             return False  # nothing that it could write lets the gate run, or mends a test
         known = self.review.journal.state.task(task.id)
         shown = known.held is not None or permission_prompts.was_shown(known, outcome.questions)
-        return not (
-            shown or self.retries.gives_the_same(task) or self.retries.is_last(task, outcome)
-        )
+        return not (shown or self.retries.would_repeat(task) or self.retries.is_last(task, outcome))
 
     def _ask_person(self, asker: Asker, task: Task, outcome: Outcome) -> None:
         """Ask at the terminal, and keep the answers."""

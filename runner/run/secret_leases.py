@@ -118,7 +118,7 @@ class SecretLeases:
         for name, held in mine.items():
             tell(task, held.attempt, SecretReturned(name))
 
-    def give_all_back(self) -> None:
+    def forget_all_secrets(self) -> None:
         """Forget all remaining secrets, such as those of a manual proof."""
         for task in {task for task, _ in tuple(self._held)}:
             self.give_back(task, self.write)

@@ -138,7 +138,7 @@ def read_waivers(
         task = planned.get(one.task)
         if task is None or one.task in found or one.what != task.spec.what:
             continue
-        if unverified_bytes.prove_what_they_say(repository, (one.commit,)):
+        if unverified_bytes.filter_truthful_messages(repository, (one.commit,)):
             paths = files_of(repository, task.outputs, landed(one.task), one.commit)
             files = _files_at(repository, one.commit, paths)
             found[one.task] = TaskWaived(one.reason, "trailers", one.what, files)

@@ -85,7 +85,7 @@ def redact(text: str, known: Collection[str] = ()) -> str:
     """
     if known or _held or len(text) > _REMEMBERED:
         return _redact(text, known)
-    return _redact_again(text, len(load_rules.redacting_shapes()))
+    return _redact_cached(text, len(load_rules.redacting_shapes()))
 
 
 def redact_head(text: str, most: int, known: Collection[str] = ()) -> str:
@@ -110,7 +110,7 @@ def _redact_part(text: str, first: int, last: int, known: Collection[str]) -> st
 
 
 @lru_cache(maxsize=4096)
-def _redact_again(text: str, shapes: int) -> str:  # noqa: ARG001 - shapes are added, never taken away
+def _redact_cached(text: str, shapes: int) -> str:  # noqa: ARG001 - shapes are added, never taken away
     """Redact a short text, with a cache because commands are redacted repeatedly."""
     return _redact(text, ())
 

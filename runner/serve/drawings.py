@@ -14,7 +14,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from runner.model import Action, Status
-from runner.report.diff_view import side_of, words_changed
+from runner.report.diff_view import mark_changed_words, side_of
 from runner.report.graph_drawing import (
     BOX_GAP,
     BOX_HIGH,
@@ -246,7 +246,7 @@ def _rows(
     for at, (before, after) in enumerate(zip_longest(olds, news), start=1):
         pieces: tuple[Pieces, Pieces] = ((), ())
         if before is not None and after is not None and len(olds) == len(news):
-            pieces = words_changed(before, after) or pieces
+            pieces = mark_changed_words(before, after) or pieces
         yield DiffRow(
             None if before is None else DiffCell(i + at, "old", pieces[0] or ((before, False),)),
             None

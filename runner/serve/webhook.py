@@ -39,7 +39,7 @@ _REMEMBERED = 4096
 _BURST, _PER_SECOND = 60.0, 10.0
 
 
-class _NoWordError(Exception):
+class _RejectedError(Exception):
     """The request is refused with this status and message."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -64,7 +64,7 @@ class Webhook:
         try:
             document = await self._hear(scope, receive)
             answer = JSONResponse(document, 202)
-        except _NoWordError as refused:
+        except _RejectedError as refused:
             answer = JSONResponse({"error": {"message": str(refused)}}, refused.status)
         answer.headers["cache-control"] = "no-store"
         answer.headers["x-content-type-options"] = "nosniff"
@@ -72,26 +72,26 @@ class Webhook:
 
     async def _hear(self, scope: Scope, receive: Receive) -> dict[str, object]:
         if scope["method"] != "POST":
-            raise _NoWordError(405, "a delivery must be a POST")
+            raise _RejectedError(405, "a delivery must be a POST")
         if self._bucket.take(time.monotonic()):
-            raise _NoWordError(429, "too many deliveries")
+            raise _RejectedError(429, "too many deliveries")
         headers = Headers(scope=scope)
         if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            raise _NoWordError(415, "the content type of the webhook must be application/json")
+            raise _RejectedError(415, "the content type of the webhook must be application/json")
         signatures = headers.getlist("x-hub-signature-256")
         signed = _SIGNATURE.fullmatch(signatures[0]) if len(signatures) == 1 else None
         if signed is None:
-            raise _NoWordError(401, "missing or invalid X-Hub-Signature-256")
+            raise _RejectedError(401, "missing or invalid X-Hub-Signature-256")
         try:
             async with self._limits.await_body(""):
                 body = await _read(headers, receive)
         except TimeoutError:
-            raise _NoWordError(408, "the body did not arrive in time") from None
+            raise _RejectedError(408, "the body did not arrive in time") from None
         # Before parsing: without the secret no data reaches the JSON parser. The comparison takes
         # constant time, as GitHub's page requires.
         made = hmac.new(self._secret, body, hashlib.sha256).hexdigest()
         if not hmac.compare_digest(made, signed[1]):
-            raise _NoWordError(401, "the signature does not match the secret")
+            raise _RejectedError(401, "the signature does not match the secret")
         if self._is_known(headers.get("x-github-delivery", "")):
             return {"woken": False, "why": "this delivery was already received"}
         return {"woken": await asyncio.to_thread(wake_bridge, self._places, _find_name(body))}
@@ -99,7 +99,7 @@ class Webhook:
     def _is_known(self, delivery: str) -> bool:
         """Return whether a delivery was already received."""
         if not _DELIVERY.fullmatch(delivery):
-            raise _NoWordError(400, "missing or invalid X-GitHub-Delivery")
+            raise _RejectedError(400, "missing or invalid X-GitHub-Delivery")
         known = delivery in self._seen
         self._seen[delivery] = None
         self._seen.move_to_end(delivery)
@@ -111,16 +111,16 @@ class Webhook:
 async def _read(headers: Headers, receive: Receive) -> bytes:
     length = headers.get("content-length", "0")
     if not 0 <= read_number(length) <= MOST_BODY:
-        raise _NoWordError(413, f"a delivery may have at most {MOST_BODY} bytes")
+        raise _RejectedError(413, f"a delivery may have at most {MOST_BODY} bytes")
     body = b""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise _NoWordError(400, "the body is incomplete")
+            raise _RejectedError(400, "the body is incomplete")
         piece: bytes = message.get("body", b"")
         body += piece
         if len(body) > MOST_BODY:
-            raise _NoWordError(413, f"a delivery may have at most {MOST_BODY} bytes")
+            raise _RejectedError(413, f"a delivery may have at most {MOST_BODY} bytes")
         if not message.get("more_body"):
             return body
 
@@ -132,7 +132,7 @@ def _find_name(body: bytes) -> str:
     # A hundred thousand brackets make CPython's decoder raise RecursionError, which is not a
     # ValueError.
     except (ValueError, RecursionError):
-        raise _NoWordError(400, "the body is not valid JSON") from None
+        raise _RejectedError(400, "the body is not valid JSON") from None
     repository = document.get("repository") if isinstance(document, dict) else None
     name = repository.get("full_name") if isinstance(repository, dict) else None
     return name if isinstance(name, str) else ""

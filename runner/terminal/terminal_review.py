@@ -325,7 +325,7 @@ class StagedDialogue:
 
     def apply(self, staged: Staged) -> ExitCode:
         """Write the staged bytes; of a run's proposal, let them land with the next run."""
-        came = self.proposals.apply(staged, _tell_applied)
+        came = self.proposals.apply(staged, _print_applied)
         if came.report is not None and came.report.findings:
             hint = f"runner pipeline sast-log --task {staged.task}"
             print(f"SAST: {came.report.summary}; see {display(hint)}", file=sys.stderr)
@@ -411,7 +411,7 @@ class StagedDialogue:
 
     def _show(self, staged: Staged, change: Change) -> None:
         head = f"{display(staged.task)} wants to {change.action} {display_path(change.path)}"
-        if self.proposals.is_in_the_way(change):
+        if self.proposals.is_conflicting(change):
             head += (
                 "\nnote: the file changed since this was staged, so it cannot be applied unchanged"
             )
@@ -425,7 +425,7 @@ class StagedDialogue:
             return diff_view.diff_text(before, change, colour=colour, width=width)
 
 
-def _tell_applied(change: Change) -> None:
+def _print_applied(change: Change) -> None:
     print(f"applied: {display_path(change.path)}", file=sys.stderr)
 
 

@@ -166,14 +166,14 @@ def _load_bandit() -> tuple[Any, Any]:
     try:
         name_package("bandit", "core.constants", "core.issue", "core.test_properties")
         # Imports for its own settings and reports, which nothing here reads or shows.
-        with no_warnings(), put_off("rich.progress", "yaml"), _own_rules_alone():
+        with no_warnings(), put_off("rich.progress", "yaml"), _without_plugins():
             return _make_bounded_visitor(), test_set.BanditTestSet(config.BanditConfig())
     finally:
         warnings.formatwarning = format_before  # bandit replaces it for the whole process
 
 
 @contextmanager
-def _own_rules_alone() -> Iterator[None]:
+def _without_plugins() -> Iterator[None]:
     """Hide plug-ins of other packages from bandit, so that only its own rules run.
 
     stevedore reads the entry points of every package; a rule of another one would run in this

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.lazy_dataclass import dataclass
-from runner.writes.safe_io import explain_errors, open_beneath, read_beneath
+from runner.writes.safe_io import explain_errors, open_below, read_below
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ def append_lines(root: Path, path: str, records: Sequence[Mapping[str, object]])
     text = "".join(_line(record) for record in records).encode()
     # With O_APPEND the kernel seeks to the current end for every write (open(2)), even if another
     # process moved it. The lock covers the rest: finding and cutting a torn end.
-    descriptor = open_beneath(root, path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    descriptor = open_below(root, path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         _append_whole(descriptor, text, path)
@@ -59,7 +59,7 @@ def append_lines(root: Path, path: str, records: Sequence[Mapping[str, object]])
 
 def read_lines(root: Path, path: str) -> LogLines:
     """Read all complete records of a file in order; empty if it does not exist."""
-    content = read_beneath(root, path) or b""
+    content = read_below(root, path) or b""
     records: list[Mapping[str, object]] = []
     damaged: list[int] = []
     # A line is never split by its own characters: bytes are split only at CR and LF, and JSON

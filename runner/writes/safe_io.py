@@ -49,7 +49,7 @@ class InTheWay(RunnerError):  # noqa: N818 - the word a person reads
         )
 
 
-def read_beneath(root: Path, path: str) -> bytes | None:
+def read_below(root: Path, path: str) -> bytes | None:
     """Read a regular file below `root`; return None if it does not exist.
 
     Raises InTheWay for links and other strange files on the way, RunnerError when unreadable.
@@ -66,7 +66,7 @@ def read_beneath(root: Path, path: str) -> bytes | None:
             return file.read()
 
 
-def mode_beneath(root: Path, path: str) -> int | None:
+def mode_below(root: Path, path: str) -> int | None:
     """Return the git mode of a path (0o120000 for a link); None if it does not exist."""
     with explain_errors(path), _parent(root, path) as (folder, name):
         found = None if folder is None else _status(name, folder)
@@ -77,9 +77,7 @@ def mode_beneath(root: Path, path: str) -> int | None:
     return 0o100755 if found.st_mode & stat.S_IXUSR else 0o100644
 
 
-def write_beneath(
-    root: Path, path: str, content: bytes, mode: int, *, durable: bool = True
-) -> None:
+def write_below(root: Path, path: str, content: bytes, mode: int, *, durable: bool = True) -> None:
     """Replace a file whole and durably, making its folders: write beside, fsync, rename, fsync.
 
     `mode` is git's (0o100644 or 0o100755): it decides who may execute, while the umask, or the
@@ -97,7 +95,7 @@ def write_beneath(
             effects.fsync(folder, os.path.dirname(path) or ".")  # noqa: PTH120 - a git path
 
 
-def unlink_beneath(root: Path, path: str) -> bool:
+def unlink_below(root: Path, path: str) -> bool:
     """Remove a file, or a link itself, and the folders that this leaves empty; False for none."""
     with explain_errors(path), _parent(root, path) as (folder, name):
         if folder is None or (found := _status(name, folder)) is None:
@@ -111,7 +109,7 @@ def unlink_beneath(root: Path, path: str) -> bool:
     return True
 
 
-def open_beneath(root: Path, path: str, flags: int) -> int:
+def open_below(root: Path, path: str, flags: int) -> int:
     """Open a regular file below `root`; with O_CREAT its folders are created.
 
     Raises InTheWay and RunnerError like the others, FileNotFoundError where nothing is.
@@ -134,7 +132,7 @@ def open_beneath(root: Path, path: str, flags: int) -> int:
         return descriptor
 
 
-def sweep_beneath(root: Path, path: str) -> int:
+def sweep_below(root: Path, path: str) -> int:
     """Remove what a killed writer left beside `path`; returns how many files.
 
     Only for the one who holds the run's lock: a living writer's file would go too.
@@ -348,20 +346,20 @@ def _is_there(root: Path, change: Change) -> bool:
     """Return whether the file already has the change's content and executable bit."""
     if change.after not in _digests(root, change.path, converts=False):
         return False
-    mode = mode_beneath(root, change.path)
+    mode = mode_below(root, change.path)
     return mode is None or bool(mode & _EXECUTE) == bool(change.mode & _EXECUTE)
 
 
 def _put(root: Path, change: Change) -> None:
     if change.content is None:
-        unlink_beneath(root, change.path)
+        unlink_below(root, change.path)
     else:
-        write_beneath(root, change.path, change.content, change.mode & 0o777)
+        write_below(root, change.path, change.content, change.mode & 0o777)
 
 
 def _digests(root: Path, path: str, converts: bool) -> set[Digest | None]:  # noqa: FBT001 - passed on
     """Return the digest of the real file and of its content as git would store it."""
-    content = read_beneath(root, path)
+    content = read_below(root, path)
     if content is None:
         return {None}
     stored = content.replace(b"\r\n", b"\n") if converts else content

@@ -24,7 +24,7 @@ from runner.process.limits import Limits
 from runner.process.platform import is_there
 from runner.process.supervise import run
 from runner.process.tools import is_on_path
-from runner.writes.safe_io import read_beneath, write_beneath
+from runner.writes.safe_io import read_below, write_below
 from runner.writes.sast_report import SastReport, make_unscanned
 from runner.writes.scanners import (
     SCANNERS,
@@ -149,7 +149,7 @@ class ScanWorkspace:
         }
         paths = (path for folder in sorted(folders) for path in self._beside(tool, folder))
         for _, path in zip(range(_MOST_BESIDE), paths, strict=False):
-            content = self._read(lambda one: read_beneath(self.tree, one), path)
+            content = self._read(lambda one: read_below(self.tree, one), path)
             if content is not None:
                 yield path, content
 
@@ -172,7 +172,7 @@ class ScanWorkspace:
 
     def _copy(self, project: Path, path: str, content: bytes) -> None:
         project.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_beneath(project, path, content, 0o100644, durable=False)
+        write_below(project, path, content, 0o100644, durable=False)
 
     def _link_shares(self, tree: Path) -> None:
         for share in self.place.shares:

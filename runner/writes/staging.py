@@ -18,7 +18,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Action, Change, Digest, digest_of
-from runner.writes.safe_io import open_beneath, read_beneath, unlink_beneath, write_beneath
+from runner.writes.safe_io import open_below, read_below, unlink_below, write_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,7 +109,7 @@ class Staging:
         """Read a proposal with its content. Raises RunnerError if it is gone or changed."""
         content = None
         if staged.after is not None:
-            content = read_beneath(
+            content = read_below(
                 self.root, _blob(_folder(staged.task, staged.attempt), staged.after)
             )
             if content is None or digest_of(content) != staged.after:
@@ -148,7 +148,7 @@ class Staging:
 
     def list_decided(self) -> tuple[tuple[Staged, str], ...]:
         """Return the last decided proposals with their results, the latest last."""
-        content = read_beneath(self.root, _DECIDED)
+        content = read_below(self.root, _DECIDED)
         try:
             entries = json.loads(content)["decided"] if content else ()
             return tuple((_from_json(entry), str(entry["fate"])) for entry in entries)
@@ -162,7 +162,7 @@ class Staging:
         known = [*before, (staged, fate)][-_KEPT:]
         document = {"v": _VERSION, "decided": [{**asdict(one), "fate": was} for one, was in known]}
         content = json.dumps(document, indent=1).encode() + b"\n"
-        write_beneath(self.root, _DECIDED, content, 0o100644)
+        write_below(self.root, _DECIDED, content, 0o100644)
 
     def _forget(self, folder: str, paths: set[str]) -> None:
         index = self._index(folder)
@@ -170,21 +170,21 @@ class Staging:
         if kept:
             self._write_index(folder, kept)
         else:
-            unlink_beneath(self.root, f"{folder}/index.json")
+            unlink_below(self.root, f"{folder}/index.json")
         self._drop_bytes(folder, index, kept)
 
     def _drop_bytes(self, folder: str, old: tuple[Staged, ...], new: tuple[Staged, ...]) -> None:
         for digest in {one.after for one in old} - {one.after for one in new}:
             if digest is not None:
-                unlink_beneath(self.root, _blob(folder, digest))
+                unlink_below(self.root, _blob(folder, digest))
 
     def _keep(self, folder: str, content: bytes) -> None:
         blob = _blob(folder, digest_of(content))
-        if read_beneath(self.root, blob) != content:
-            write_beneath(self.root, blob, content, 0o100644)
+        if read_below(self.root, blob) != content:
+            write_below(self.root, blob, content, 0o100644)
 
     def _index(self, folder: str) -> tuple[Staged, ...]:
-        content = read_beneath(self.root, f"{folder}/index.json")
+        content = read_below(self.root, f"{folder}/index.json")
         if content is None:
             return ()
         try:
@@ -199,13 +199,13 @@ class Staging:
     def _write_index(self, folder: str, entries: tuple[Staged, ...]) -> None:
         document = {"v": _VERSION, "staged": [asdict(entry) for entry in entries]}
         content = json.dumps(document, indent=1).encode() + b"\n"
-        write_beneath(self.root, f"{folder}/index.json", content, 0o100644)
+        write_below(self.root, f"{folder}/index.json", content, 0o100644)
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
         # The kernel releases it with the descriptor (flock(2)), however this process ends. Keep the
         # file: after its removal two processes could each lock a file of this name.
-        descriptor = open_beneath(self.root, _LOCK, os.O_RDWR | os.O_CREAT)
+        descriptor = open_below(self.root, _LOCK, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield

@@ -10,7 +10,7 @@ from built import build, copy, opened_at
 from jsonschema import Draft202012Validator
 from workplace import a_task
 
-from runner.app.prove.attest import attest_ship, attest_task, check_attestation, require_still_asked
+from runner.app.prove.attest import attest_ship, attest_task, check_attestation, require_current
 from runner.app.prove.declare_ship import ShipRequest, ship
 from runner.app.prove.find_evidence import find_evidence
 from runner.errors import RunnerError
@@ -171,11 +171,11 @@ def test_a_message_that_lies_about_its_tree_is_found(shop):
 
 def test_a_plan_that_asks_for_something_else_is_not_proven_again(shop):
     found = checked(shop, a_statement(shop))
-    require_still_asked(opened_at(shop), found)
+    require_current(opened_at(shop), found)
     plan = shop.root / "TASK-GRAPH.md"
     plan.write_text(plan.read_text().replace(UNITTEST, "true"))
     with pytest.raises(RunnerError, match="in the plan differs"):
-        require_still_asked(opened_at(shop), found)
+        require_current(opened_at(shop), found)
 
 
 # --- a ship ---------------------------------------------------------------------------

@@ -273,7 +273,7 @@ def test_an_inventory_knows_what_is_missing_without_a_table_of_routes(served, tm
     inventory.record_answer("GET /a", 405, "", b"")
     inventory.record_answer("GET /b", 404, *nowhere)
     inventory.record_answer("GET /c", 404, "text/plain", b"no such thing")
-    inventory.look_for_missing()
+    inventory.record_missing_operations()
     assert [key[0] for key in told.problems] == ["GET /a", "GET /b"]
 
 

@@ -70,7 +70,7 @@ def test_names_that_are_no_utf_8_are_kept_like_any_other(tmp_path, name):
         assert known.is_folder(folder)
         assert list(known.find_by_keys(["booking"])) == [(name, "booking")]
         assert Observations(store).at(name)[0].row.path == name
-        assert Observations(store).looks_at(folder)
+        assert Observations(store).was_executed_in(folder)
         assert not store.lost
 
 

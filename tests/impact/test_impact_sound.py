@@ -162,7 +162,7 @@ CASES = [
             return mark
 
         @named("up")
-        def go_up():
+        def upgrade_schema():
             return 1
         """,
         two("TABLE", "TABLE['up']() == 1", "len(TABLE) == 1"),

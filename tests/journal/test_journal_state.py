@@ -33,7 +33,7 @@ from runner.journal.events import (
 )
 from runner.journal.session_events import AuthorFinished
 from runner.journal.state import PersistentMap, RunState, fold
-from runner.journal.task_fold import fold_asked_anew
+from runner.journal.task_fold import fold_named_in_change
 from runner.journal.task_state import HeldWork, TaskState, Try, UnfinishedLanding
 from runner.model import Ending, Reason, Spec, Status, Usage, digest_of
 
@@ -332,8 +332,8 @@ def test_evidence_stands_or_falls_with_the_digests_of_the_task():
 def test_a_change_named_beside_an_edit_stays_a_reason_when_the_edit_is_taken_back():
     edited = TaskState("T", status=Status.STALE, changed=("prose",))
     event = ChangeRecorded(number=1, text="more of it", tasks=("T",))
-    assert fold_asked_anew(edited, event).changed == ("prose", "change")
-    assert fold_asked_anew(edited._replace(changed=()), event).changed == ()
+    assert fold_named_in_change(edited, event).changed == ("prose", "change")
+    assert fold_named_in_change(edited._replace(changed=()), event).changed == ()
 
 
 def test_of_a_done_task_only_what_is_no_matter_of_its_tries_stays():

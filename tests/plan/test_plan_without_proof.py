@@ -83,8 +83,10 @@ def test_a_second_reading_from_the_cache_equals_the_first(tmp_path):
 
 
 def test_prose_alone_is_a_wish():
-    assert the_task("Status: PENDING").is_wish
-    assert the_task("Acceptance: it is pretty", "Type: ui", "Implementer: check").is_wish
+    assert the_task("Status: PENDING").has_nothing_to_build
+    assert the_task(
+        "Acceptance: it is pretty", "Type: ui", "Implementer: check"
+    ).has_nothing_to_build
 
 
 @pytest.mark.parametrize(
@@ -99,14 +101,14 @@ def test_prose_alone_is_a_wish():
     ],
 )
 def test_what_can_be_done_or_checked_is_no_wish(field):
-    assert not the_task(field).is_wish
+    assert not the_task(field).has_nothing_to_build
 
 
 def test_a_milestone_only_waits_for_others():
     text = b"## TASK-001: One\n\n- Command: `true`\n\n## TASK-002: All\n\n- Type: milestone\n"
     milestone = read_plan(text + b"- Depends on: TASK-001\n", NAME).tasks[1]
     assert milestone.is_milestone
-    assert not milestone.is_wish
+    assert not milestone.has_nothing_to_build
     alone = read_plan(text, NAME).tasks[1]
-    assert alone.is_wish
+    assert alone.has_nothing_to_build
     assert not alone.is_milestone

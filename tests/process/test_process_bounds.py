@@ -146,14 +146,14 @@ def test_a_persons_bounds_become_numbers():
 
 COPIES = """
 import os, sys
-from runner.process.platform import give_back_large_memory
+from runner.process.platform import trim_memory
 
 def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 if sys.argv[1] == "back":
-    assert give_back_large_memory()
+    assert trim_memory()
 first = bytes(bytearray(b"x") * 8_000_000)
 del first  # what glibc learns from
 before, copies, small = resident(), [], []

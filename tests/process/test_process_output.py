@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runner.process.limits import Limits
-from runner.process.output import MOST, TAIL, KeptLog, LineBatch, Output, join_lines, tail_of
+from runner.process.output import MOST, TAIL, BoundedLog, LineBatch, Output, join_lines, tail_of
 
 MB = 1024 * 1024
 
@@ -40,7 +40,7 @@ def test_much_output_costs_neither_disk_nor_memory(bare, tmp_path):
 
 
 def test_a_log_of_a_hundred_megabytes_stays_small(tmp_path):
-    log, before, chunk = KeptLog(tmp_path / "log", 2 * MB), peak(), b"x" * 65536
+    log, before, chunk = BoundedLog(tmp_path / "log", 2 * MB), peak(), b"x" * 65536
     for _ in range(1600):
         log.write(chunk)
     log.finish()
@@ -101,7 +101,7 @@ def test_the_tail_of_one_endless_line_is_its_end():
 @given(st.lists(st.binary(max_size=300), max_size=30), st.integers(0, 400))
 def test_a_kept_log_holds_the_first_and_the_last(tmp_path_factory, chunks, kept):
     path = tmp_path_factory.mktemp("kept") / "log"
-    log = KeptLog(path, kept)
+    log = BoundedLog(path, kept)
     for chunk in chunks:
         log.write(chunk)
     log.finish()
@@ -117,7 +117,7 @@ def test_a_kept_log_holds_the_first_and_the_last(tmp_path_factory, chunks, kept)
 
 
 def test_a_million_tiny_writes_stay_small(tmp_path):
-    log = KeptLog(tmp_path / "log", 200_000)
+    log = BoundedLog(tmp_path / "log", 200_000)
     for number in range(300_000):
         log.write(b"%d" % (number % 10))
     assert len(log._last._blocks) <= 3

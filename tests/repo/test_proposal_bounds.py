@@ -12,7 +12,7 @@ from runner.repo.git import StoppedError
 from runner.repo.proposal_bounds import ProposalBounds, ProposalError
 from runner.repo.read import Repository
 from runner.repo.scratch import Scratch
-from runner.repo.tree_files import make_readable, remove_odd_files
+from runner.repo.tree_files import make_readable, remove_special_files
 
 
 def a_well(folder, depth):
@@ -103,7 +103,7 @@ def test_folders_by_the_thousand_within_each_other_are_told_and_taken_away(tmp_p
         scratch.changes()
     assert len(refused.value.path) < 300
     make_readable(scratch.tree_folder)
-    remove_odd_files(scratch.tree_folder)
+    remove_special_files(scratch.tree_folder)
     scratch.reset(scratch.base)
     assert scratch.changes() == ()
 

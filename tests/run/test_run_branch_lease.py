@@ -9,7 +9,7 @@ import pytest
 
 from runner.errors import RunnerError
 from runner.repo.read import Repository
-from runner.repo.remote import RemoteAwayError
+from runner.repo.remote import RemoteDownError
 from runner.run.landing import branch_lease
 from runner.run.landing.end_lease import open_lease
 
@@ -68,7 +68,7 @@ def lose_an_answer(place, lease):
     """One renewal that arrives, and of which nothing is heard; the value that is there then."""
     before = value_of(place)
     (place.bare / "drop").touch()
-    with pytest.raises(RemoteAwayError):
+    with pytest.raises(RemoteDownError):
         lease.renew()
     come_back(place)
     assert value_of(place) != before

@@ -21,7 +21,7 @@ from runner.repo.read import Repository
 from runner.run.dependents import behind_whom
 from runner.run.journal_writer import JournalWriter, rehearse
 from runner.run.landing.moved_branch import PlanConflict
-from runner.run.regressions.early_cutoff import TaskExports, anew_since, waits_through
+from runner.run.regressions.early_cutoff import TaskExports, rebuilt_since, waits_through
 
 
 def state(*tasks):
@@ -41,23 +41,23 @@ def stale(id_, via, at="1"):
 
 def test_what_is_done_anew_since_counts_and_what_stood_before_does_not():
     known = state(done("A", "2"), done("B", "0"), stale("C", "A"))
-    assert anew_since("C", ("A", "B"), known) == ("A",)
+    assert rebuilt_since("C", ("A", "B"), known) == ("A",)
 
 
 def test_nothing_is_decided_before_all_of_them_are_done():
     waiting = TaskState("B", Status.PENDING)
-    assert anew_since("C", ("A", "B"), state(done("A", "2"), waiting, stale("C", "A"))) is None
+    assert rebuilt_since("C", ("A", "B"), state(done("A", "2"), waiting, stale("C", "A"))) is None
 
 
 def test_those_who_wait_for_the_task_itself_hold_it_up_no_more():
     known = state(done("X", "2"), stale("A", "X"), stale("B", "A"))
-    assert anew_since("A", ("X", "B"), known) == ("X",)
-    assert anew_since("B", ("A",), known) is None
+    assert rebuilt_since("A", ("X", "B"), known) == ("X",)
+    assert rebuilt_since("B", ("A",), known) is None
 
 
 def test_a_circle_of_chains_ends():
     known = state(done("X", "2"), stale("A", "B"), stale("B", "A"), stale("C", "A"))
-    assert anew_since("C", ("A",), known) is None
+    assert rebuilt_since("C", ("A",), known) is None
 
 
 def test_whom_a_task_is_behind():

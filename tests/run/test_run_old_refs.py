@@ -10,7 +10,7 @@ from runner.repo.commit import commit_tree
 from runner.repo.read import Repository
 from runner.repo.refs import keep_ref, list_refs, own_name, read_ref
 from runner.run.landing.drafts import load_held_changes
-from runner.run.landing.old_refs import take_old_refs
+from runner.run.landing.old_refs import move_old_refs
 
 
 def git(folder, *words):
@@ -49,10 +49,10 @@ def test_each_plan_takes_its_own_and_leaves_what_is_another_s(workplace, two, pa
         git(workplace.root, "pack-refs", "--all")
     known = HeldWork("review", "held/TASK-001", api.head().commit, "", None)
     with Repository.open(workplace.root) as top:
-        take_old_refs(top)
+        move_old_refs(top)
     assert len(list_refs(api, "held") + list_refs(api, "tried") + list_refs(api, "drafts")) == 3
     for one in (api, web, api, web):
-        take_old_refs(one)
+        move_old_refs(one)
     assert read_ref(api, own_name(api, "held/TASK-001")) == held
     assert read_ref(web, own_name(web, "tried/TASK-001")) == tried
     assert read_ref(web, own_name(web, "drafts/TASK-002/draft/TASK-002-x")) == draft
@@ -66,7 +66,7 @@ def test_what_is_held_is_found_before_it_is_moved_and_what_is_there_by_now_stays
     known = HeldWork("review", "held/TASK-001", api.head().commit, "", None)
     assert [one.path for one in load_held_changes(api, known)] == ["a.txt"]
     new = keep(api, own_name(api, "held/TASK-001"), "b.txt")
-    take_old_refs(api)
+    move_old_refs(api)
     assert read_ref(api, own_name(api, "held/TASK-001")) == new
     assert read_ref(api, "held/TASK-001") == old, "nothing is lost"
 
@@ -82,14 +82,14 @@ def test_a_linked_work_tree_takes_what_no_other_one_can_have_built(workplace, tm
         journal.touch()
     with Repository.open(beside) as linked:
         shared = keep(linked, "tried/TASK-001", "a.txt")
-        take_old_refs(linked)
+        move_old_refs(linked)
         assert read_ref(linked, "tried/TASK-001") == shared, "it may be the other one's"
         git(beside, "commit", "-q", "--allow-empty", "-m", "its own")
         own = keep(linked, "tried/TASK-002", "b.txt")
-        take_old_refs(linked)
+        move_old_refs(linked)
         assert read_ref(linked, own_name(linked, "tried/TASK-002")) == own
         assert list_refs(linked, "tried") == ("TASK-001",)
     (workplace.root / "artifacts/build/journal.jsonl").unlink()
     with Repository.open(beside) as linked:
-        take_old_refs(linked)
+        move_old_refs(linked)
         assert read_ref(linked, own_name(linked, "tried/TASK-001")) == shared

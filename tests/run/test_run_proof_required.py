@@ -12,8 +12,8 @@ from runner.model import Contract, GateSpec, Level, Proof, Reason, TestContract,
 from runner.model.grades import would_show
 from runner.run.proof_required import (
     WISH,
+    is_proven_by_exit_code,
     lacks_contracts,
-    rests_on_an_exit_code,
     too_little,
     unprovable,
 )
@@ -85,9 +85,9 @@ def test_what_can_only_be_an_exit_code_does_not_begin_where_tests_are_always_ask
     ],
 )
 def test_what_may_come_to_an_exit_code_alone_is_told_before(task, told):
-    assert rests_on_an_exit_code(task, ALWAYS) is told
+    assert is_proven_by_exit_code(task, ALWAYS) is told
     assert unprovable(task, ALWAYS, AGENT) is None
-    assert not rests_on_an_exit_code(task, AGENTS)
+    assert not is_proven_by_exit_code(task, AGENTS)
 
 
 def test_an_exit_code_is_enough_for_an_agent_and_not_where_tests_are_always_asked_for():

@@ -51,11 +51,11 @@ from runner.run.review import (
     Answer,
     ChangeReview,
     Reply,
+    follow_up_events,
     is_approved,
     note_answer,
     proposal_digest,
     question_digest,
-    what_follows,
 )
 from runner.run.reviewers import diff_of
 
@@ -188,7 +188,7 @@ def test_nothing_follows_before_every_file_is_answered():
     journal = a_ledger()
     proposed = held(journal, "a", "b")
     answered(journal, proposed[0], YES)
-    assert what_follows(journal.state, ONE, proposed) == ()
+    assert follow_up_events(journal.state, ONE, proposed) == ()
 
 
 @pytest.mark.parametrize(("said", "note"), [(YES, APPROVED), (NO, REJECTED)])
@@ -196,12 +196,12 @@ def test_once_all_is_said_the_task_stands_as_it_was_said(said, note):
     journal = a_ledger()
     (proposed,) = held(journal, "a")
     answered(journal, proposed, said)
-    for event in what_follows(journal.state, ONE, [proposed]):
+    for event in follow_up_events(journal.state, ONE, [proposed]):
         journal.note(event, task=ONE, attempt=1)
     known = journal.state.task(ONE)
     assert (known.status, known.note, known.tries) == (Status.PENDING, note, ())
     assert (known.held is None) == (said is NO)
-    assert what_follows(journal.state, ONE, [proposed]) == ()
+    assert follow_up_events(journal.state, ONE, [proposed]) == ()
 
 
 def test_a_no_after_a_yes_is_heard():
@@ -209,7 +209,7 @@ def test_a_no_after_a_yes_is_heard():
     (proposed,) = held(journal, "a")
     for said in (YES, NO):
         answered(journal, proposed, said)
-        for event in what_follows(journal.state, ONE, [proposed]):
+        for event in follow_up_events(journal.state, ONE, [proposed]):
             journal.note(event, task=ONE, attempt=1)
     known = journal.state.task(ONE)
     assert (known.note, known.held) == (REJECTED, None)

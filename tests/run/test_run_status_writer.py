@@ -21,7 +21,7 @@ from runner.run.landing.status_writer import (
     StatusWriter,
     find_differing,
     format_note,
-    says_other,
+    needs_write,
     why_unproven,
 )
 
@@ -222,11 +222,11 @@ def test_the_plan_is_written_only_where_it_says_another_status_or_worth(
     there, note, status, writes
 ):
     task = a_task(status=Status.DONE, note=there)
-    assert says_other(task, status, note) is writes
+    assert needs_write(task, status, note) is writes
 
 
 def test_a_blocked_task_whose_reason_changed_is_no_reason_to_write_the_plan():
-    assert not says_other(a_task(status=Status.BLOCKED, note="a"), Status.BLOCKED, "b")
+    assert not needs_write(a_task(status=Status.BLOCKED, note="a"), Status.BLOCKED, "b")
 
 
 def test_only_tasks_that_differ_are_written():

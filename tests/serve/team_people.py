@@ -11,7 +11,7 @@ from site_process import Client
 from runner.extensions.team.people import ROLES, Doer, add_person, make_token
 from runner.extensions.team.repository_list import Registered, add_repository
 from runner.extensions.team.store_engine import find_address, make_place, open_engine
-from runner.extensions.team.store_upkeep import go_up
+from runner.extensions.team.store_upkeep import upgrade_schema
 
 HERE = Doer("root@here")
 
@@ -25,7 +25,7 @@ class Team:
         make_place(self.address)
         self.store = open_engine(self.address)
         with self.store.write() as connection:
-            go_up(connection)
+            upgrade_schema(connection)
         self.tokens, self.ids = {}, {}
         for role in ROLES:
             self.add(role, role)

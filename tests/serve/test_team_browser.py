@@ -11,8 +11,8 @@ from runner.extensions.team.build_queue import (
     BuildOrder,
     cancel_build,
     list_builds,
-    look_into,
     queue_build,
+    read_build,
 )
 from runner.extensions.team.people import list_people, revoke_token
 
@@ -73,7 +73,7 @@ def test_one_queues_a_worker_builds_another_answers_and_both_see_it(team, workpl
     operator.until("document.body.innerText.includes('approve TASK-001')")
     team.work()
     operator.until("document.body.innerText.includes('completed')")  # by itself
-    done = look_into(team.store, build)
+    done = read_build(team.store, build)
     assert [(one["by"], one["via"], one["outcome"]) for one in done.answers] == [
         ("reviewer", "page", "TASK-001 approved")
     ]

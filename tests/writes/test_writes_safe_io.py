@@ -16,12 +16,12 @@ from runner.errors import ExitCode, RunnerError
 from runner.model import Action, Change, digest_of
 from runner.writes.safe_io import (
     InTheWay,
-    mode_beneath,
+    mode_below,
     place,
-    read_beneath,
-    sweep_beneath,
-    unlink_beneath,
-    write_beneath,
+    read_below,
+    sweep_below,
+    unlink_below,
+    write_below,
 )
 
 PLAIN, EXECUTABLE = 0o100644, 0o100755
@@ -34,39 +34,39 @@ def root(tmp_path):
 
 
 def test_a_file_is_written_with_its_folders_and_read_back(root):
-    write_beneath(root, "a/b/c.py", b"one", PLAIN)
-    assert read_beneath(root, "a/b/c.py") == b"one"
-    write_beneath(root, "a/b/c.py", b"", EXECUTABLE)
-    assert read_beneath(root, "a/b/c.py") == b""
-    assert mode_beneath(root, "a/b/c.py") == EXECUTABLE
+    write_below(root, "a/b/c.py", b"one", PLAIN)
+    assert read_below(root, "a/b/c.py") == b"one"
+    write_below(root, "a/b/c.py", b"", EXECUTABLE)
+    assert read_below(root, "a/b/c.py") == b""
+    assert mode_below(root, "a/b/c.py") == EXECUTABLE
     assert [path.name for path in (root / "a/b").iterdir()] == ["c.py"]
 
 
 def test_what_is_not_there_is_none(root):
-    assert read_beneath(root, "a/b") is None
-    assert mode_beneath(root, "a/b") is None
-    assert unlink_beneath(root, "a/b") is False
+    assert read_below(root, "a/b") is None
+    assert mode_below(root, "a/b") is None
+    assert unlink_below(root, "a/b") is False
 
 
 def test_a_large_file_and_a_long_name_go_through(root):
     content = os.urandom(1 << 20) * 20
-    write_beneath(root, "n" * 255, content, PLAIN)
-    assert read_beneath(root, "n" * 255) == content
+    write_below(root, "n" * 255, content, PLAIN)
+    assert read_below(root, "n" * 255) == content
 
 
 def test_a_replaced_file_keeps_who_may_read_it(root):
     private = put(root, {"key.txt": b"old"}) / "key.txt"
     private.chmod(0o600)
-    write_beneath(root, "key.txt", b"new", EXECUTABLE)
+    write_below(root, "key.txt", b"new", EXECUTABLE)
     assert private.stat().st_mode & 0o7777 == 0o700
     private.chmod(0o4664)
-    write_beneath(root, "key.txt", b"newer", PLAIN)
+    write_below(root, "key.txt", b"newer", PLAIN)
     assert private.stat().st_mode & 0o7777 == 0o664
 
 
 def test_a_removed_file_takes_its_empty_folders_along(root):
     put(root, {"a/b/c.py": b"", "a/keep.py": b""})
-    assert unlink_beneath(root, "a/b/c.py")
+    assert unlink_below(root, "a/b/c.py")
     assert everything_in(root) == {"a/keep.py": b""}
     assert not (root / "a/b").exists()
 
@@ -74,7 +74,7 @@ def test_a_removed_file_takes_its_empty_folders_along(root):
 @pytest.mark.parametrize("path", ["../a", "/etc/x", "a//b", "a/./b", "", "a/.."])
 def test_a_path_that_is_not_normalised_is_a_bug_told_plainly(root, path):
     with pytest.raises(RunnerError, match="not relative and normalised"):
-        read_beneath(root, path)
+        read_below(root, path)
 
 
 def test_a_link_among_the_folders_is_in_the_way(root, tmp_path):
@@ -83,9 +83,9 @@ def test_a_link_among_the_folders_is_in_the_way(root, tmp_path):
     put(outside, {"file": b"secret"})
     (root / "link").symlink_to(outside)
     for act in (
-        lambda: write_beneath(root, "link/file", b"x", PLAIN),
-        lambda: read_beneath(root, "link/file"),
-        lambda: unlink_beneath(root, "link/file"),
+        lambda: write_below(root, "link/file", b"x", PLAIN),
+        lambda: read_below(root, "link/file"),
+        lambda: unlink_below(root, "link/file"),
     ):
         with pytest.raises(InTheWay) as told:
             act()
@@ -99,28 +99,28 @@ def test_a_link_at_the_end_is_neither_read_nor_replaced_but_may_be_removed(root,
     put(tmp_path, {"target": b"theirs"})
     (root / "link").symlink_to(tmp_path / "target")
     with pytest.raises(InTheWay):
-        read_beneath(root, "link")
+        read_below(root, "link")
     with pytest.raises(InTheWay):
-        write_beneath(root, "link", b"x", PLAIN)
-    assert mode_beneath(root, "link") == 0o120000
-    assert unlink_beneath(root, "link")
+        write_below(root, "link", b"x", PLAIN)
+    assert mode_below(root, "link") == 0o120000
+    assert unlink_below(root, "link")
     assert (tmp_path / "target").read_bytes() == b"theirs"
 
 
 def test_a_pipe_does_not_hold_the_reader_up(root):
     os.mkfifo(root / "pipe")
     with pytest.raises(InTheWay, match="a special file"):
-        read_beneath(root, "pipe")
+        read_below(root, "pipe")
 
 
 def test_a_file_or_a_folder_where_the_other_is_wanted_is_in_the_way(root):
     put(root, {"file": b"", "folder/x": b""})
     with pytest.raises(InTheWay, match="a file is in the way"):
-        write_beneath(root, "file/below", b"", PLAIN)
+        write_below(root, "file/below", b"", PLAIN)
     with pytest.raises(InTheWay, match="a folder is in the way"):
-        write_beneath(root, "folder", b"", PLAIN)
+        write_below(root, "folder", b"", PLAIN)
     with pytest.raises(InTheWay, match="a folder is in the way"):
-        unlink_beneath(root, "folder")
+        unlink_below(root, "folder")
 
 
 def test_a_link_flipped_under_the_writer_never_leads_outside(root, tmp_path):
@@ -155,7 +155,7 @@ def test_a_link_flipped_under_the_writer_never_leads_outside(root, tmp_path):
         while (took := time.monotonic() - began) < 60 and (took < 0.7 or not number > refused > 0):
             number += 1
             try:
-                write_beneath(root, f"folder/{number}", b"x", PLAIN)
+                write_below(root, f"folder/{number}", b"x", PLAIN)
             except RunnerError:
                 refused += 1
     finally:
@@ -183,7 +183,7 @@ def test_stopped_at_any_effect_the_file_is_old_or_new(tmp_path):
         callback = stopping_at(k, seen)
         effects.watch(callback)
         try:
-            write_beneath(root, "a/file", b"new", PLAIN)
+            write_below(root, "a/file", b"new", PLAIN)
             finished = True
         except Stop:
             finished = False
@@ -198,9 +198,9 @@ def test_stopped_at_any_effect_the_file_is_old_or_new(tmp_path):
 
 def test_what_a_killed_writer_left_is_swept(root):
     put(root, {"a/file": b"", "a/.runner-12-34.tmp": b"half", "a/.runnerish": b""})
-    assert sweep_beneath(root, "a/file") == 1
+    assert sweep_below(root, "a/file") == 1
     assert everything_in(root) == {"a/.runnerish": b"", "a/file": b""}
-    assert sweep_beneath(root, "nowhere/file") == 0
+    assert sweep_below(root, "nowhere/file") == 0
 
 
 def mounted(folder, *options):
@@ -214,9 +214,9 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(tmp_path):
     disk = tmp_path / "disk"
     mounted(disk, "-t", "tmpfs", "-o", "size=64k", "tmpfs")
     try:
-        write_beneath(disk, "a/file", b"old", PLAIN)
+        write_below(disk, "a/file", b"old", PLAIN)
         with pytest.raises(RunnerError) as told:
-            write_beneath(disk, "a/file", b"x" * 200_000, PLAIN)
+            write_below(disk, "a/file", b"x" * 200_000, PLAIN)
         assert told.value.message == "the disk is full"
         assert told.value.where == "a/file"
         assert told.value.hint == "free some space and run again"
@@ -231,10 +231,10 @@ def test_a_folder_that_may_not_be_written_is_told(tmp_path):
     try:
         subprocess.run(["mount", "-o", "remount,bind,ro", str(folder)], check=True)
         with pytest.raises(RunnerError) as told:
-            write_beneath(folder, "a/file", b"new", PLAIN)
+            write_below(folder, "a/file", b"new", PLAIN)
         assert told.value.message == "cannot be used: Read-only file system"
         with pytest.raises(RunnerError):
-            unlink_beneath(folder, "a/file")
+            unlink_below(folder, "a/file")
         assert everything_in(folder) == {"a/file": b"old"}
     finally:
         subprocess.run(["umount", str(folder)], check=True)

@@ -11,7 +11,7 @@ from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox
 from runner.process.supervise import run
 from runner.writes.pipeline import WriteContext, WriteRules
-from runner.writes.safe_io import read_beneath
+from runner.writes.safe_io import read_below
 from runner.writes.scan_workspace import ScanWorkspace
 from runner.writes.staging import Staging
 
@@ -104,7 +104,7 @@ def put(root: Path, files: dict[str, bytes]) -> Path:
 
 def everything_in(root: Path) -> dict[str, bytes]:
     return {
-        path.relative_to(root).as_posix(): read_beneath(root, path.relative_to(root).as_posix())
+        path.relative_to(root).as_posix(): read_below(root, path.relative_to(root).as_posix())
         for path in sorted(root.rglob("*"))
         if path.is_file() and not path.is_symlink()
     }

@@ -43,12 +43,12 @@ from runner.run.planned.task_plans import MOST
 from runner.run.regressions import regression
 from runner.run.review import (
     WHOLE,
+    follow_up_events,
     item_digest,
     open_questions,
     proposal_digest,
     rejection,
     was_refused,
-    what_follows,
 )
 from runner.run.waivers import why_no_person
 from runner.text.display import display
@@ -117,7 +117,7 @@ def approve(project: Project, asked: Approve, tell: Callable[[Answered], None]) 
                     note_answer(journal, here.state.task(one.culprit), event)
                 answered.append(Answered(one.task, Became.APPROVED))
                 tell(answered[-1])
-        note_what_follows(project, here.waiting, asked.via)  # one answer may be for several
+        release_answered(project, here.waiting, asked.via)  # one answer may be for several
         after = project.state()
         held = tuple(
             HeldChange(
@@ -136,11 +136,11 @@ def resolve_targets(
     """Return the items to approve. Raises RunnerError for a named item that cannot be approved."""
     if every:  # a held change lands by the approval of what it breaks
         chosen = tuple(one for one in chosen if one.kind not in ("regression", DRAFT))
-        return tuple(one for one in chosen if not _is_in_vain(here, one))
+        return tuple(one for one in chosen if not _is_futile(here, one))
     for one in chosen:
         if one.kind == "regression":
             raise waiting.refuse_approval(here.state, one.task, _describe_take_back(here, one.task))
-        if why := _is_in_vain(here, one):
+        if why := _is_futile(here, one):
             raise RunnerError(
                 f"this has no effect on {one.task}: {why}",
                 hint=f"runner review {one.culprit or one.task}",
@@ -149,7 +149,7 @@ def resolve_targets(
     return chosen
 
 
-def _is_in_vain(here: AnswerContext, one: Waiting) -> str:
+def _is_futile(here: AnswerContext, one: Waiting) -> str:
     """Return why an approved task would be BLOCKED again immediately; empty if it would not."""
     if one.culprit:
         return _describe_take_back(here, one.culprit)
@@ -166,7 +166,7 @@ def _is_in_vain(here: AnswerContext, one: Waiting) -> str:
 
 def _describe_take_back(here: AnswerContext, culprit: str) -> str:
     tasks = here.project.plan(here.project.plan_bytes).tasks
-    return waiting.explain_vain_approval(tasks, here.state, culprit, here.repository)
+    return waiting.explain_futile_approval(tasks, here.state, culprit, here.repository)
 
 
 def _require_reason(here: AnswerContext, one: Waiting, reason: str, via: str) -> None:
@@ -287,7 +287,7 @@ def reject(
             for one in chosen:
                 answered.append(_reject(here, journal, one, reason))
                 tell(answered[-1])
-        note_what_follows(project, chosen, asked.via)
+        release_answered(project, chosen, asked.via)
         return tuple(answered)
 
 
@@ -374,7 +374,7 @@ def _stands(project: Project, known: TaskState, reason: str) -> TaskAdopted:
 # --- the journal ----------------------------------------------------------------------
 
 
-def note_what_follows(project: Project, chosen: Sequence[Waiting], via: str) -> None:
+def release_answered(project: Project, chosen: Sequence[Waiting], via: str) -> None:
     """Release the tasks whose held writes all have an answer."""
     written = [one for one in chosen if one.kind == "writes"]
     if not written:
@@ -382,7 +382,7 @@ def note_what_follows(project: Project, chosen: Sequence[Waiting], via: str) -> 
     state = project.state()
     with open_journal(project, via) as journal:
         for one in written:
-            for event in what_follows(state, one.task, one.changes):
+            for event in follow_up_events(state, one.task, one.changes):
                 note_answer(journal, state.task(one.task), event)
 
 

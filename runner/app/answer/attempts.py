@@ -136,8 +136,8 @@ def cancel(project: Project, typed: str) -> TaskState:
     if RunLock(project.root / BUILD).holder() is None:
         raise RunnerError("no run is active in this folder", hint="runner status")
     known = project.state().task(id_)
-    if not (known.open_attempt or _is_in_hand(known)):
-        raise _not_in_hand(known)
+    if not (known.open_attempt or _is_in_progress(known)):
+        raise _refuse_in_progress(known)
     request = ask_to_cancel(project.cache, id_)
     ended = _wait_for_end(
         project, id_, known.open_attempt.attempt if known.open_attempt else known.last_attempt
@@ -145,7 +145,7 @@ def cancel(project: Project, typed: str) -> TaskState:
     # A run that ended without reading the request left it; the next run must ignore it.
     request.unlink(missing_ok=True)
     if ended.status is Status.PENDING and known.open_attempt is None:
-        raise _not_in_hand(ended)
+        raise _refuse_in_progress(ended)
     return ended
 
 
@@ -154,13 +154,13 @@ def goes_on(known: TaskState) -> bool:
     return known.open_attempt is not None or known.status is Status.IN_PROGRESS
 
 
-def _is_in_hand(known: TaskState) -> bool:
+def _is_in_progress(known: TaskState) -> bool:
     """Return whether a task is in progress, or pending after a failed attempt."""
     tried = known.status is Status.PENDING and bool(known.tries)
     return tried or known.status is Status.IN_PROGRESS
 
 
-def _not_in_hand(known: TaskState) -> RunnerError:
+def _refuse_in_progress(known: TaskState) -> RunnerError:
     id_ = display(known.id)
     return RunnerError(f"{id_} is not running: it is {known.status}", hint=f"runner why {id_}")
 

@@ -46,7 +46,7 @@ from runner.report.documents import document
 from runner.report.table import table
 from runner.run.selection import find_id
 from runner.run.waivers import files_now, files_of, is_committed, why_no_person
-from runner.writes.safe_io import read_beneath, write_beneath
+from runner.writes.safe_io import read_below, write_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -171,7 +171,7 @@ def accept(project: Project, words: Sequence[str]) -> Accepted:
 
 def _index_bytes(project: Project) -> bytes:
     """Return the bytes of PATTERN_INDEX.md. Raises RunnerError if there is none."""
-    found = read_beneath(project.root, INDEX)
+    found = read_below(project.root, INDEX)
     if found is None:
         raise RunnerError(
             f"{INDEX} not found",
@@ -185,7 +185,7 @@ def _decision(project: Project, words: Sequence[str]) -> Recorded:
     """Return the named decision. Raises RunnerError if no ID is given or it is unknown."""
     if len(words) != 1 or not (match := _ID.match(words[0])):
         raise RunnerError("expected a decision ID", hint="runner plan pattern accept DECISION-007")
-    text = (read_beneath(project.root, PATH) or b"").decode("utf-8", "replace")
+    text = (read_below(project.root, PATH) or b"").decode("utf-8", "replace")
     found = {one.number: one for one in read_decisions(text)}
     number = int(match[1])
     if number not in found:
@@ -202,7 +202,7 @@ def _decision(project: Project, words: Sequence[str]) -> Recorded:
 def _find_accepted(project: Project, number: int) -> str | None:
     """Return the pattern ID that was made from a decision, or None."""
     for name in _names(project):
-        content = read_beneath(project.root, f"{FOLDER}/{name}") or b""
+        content = read_below(project.root, f"{FOLDER}/{name}") or b""
         if source_decision(content.decode("utf-8", "replace")) == number:
             return next(iter(pattern_ids([name])), None)
     return None
@@ -224,7 +224,7 @@ def _write_pattern(project: Project, pattern: str, recorded: Recorded, *, is_new
     if is_new:
         with_row(_index_bytes(project), row)  # says so where there is no table for it
         text = text_of(pattern, recorded, task)
-        write_beneath(project.root, file_of(pattern), text.encode(), _MODE)
+        write_below(project.root, file_of(pattern), text.encode(), _MODE)
     for _ in range(_TRIES):
         data = _index_bytes(project)
         if any(one.id == pattern for one in PatternIndex.read(data).patterns):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from runner.app.answer.answers import Answered, Became, note_what_follows, open_answers
+from runner.app.answer.answers import Answered, Became, open_answers, release_answered
 from runner.app.answer.between_runs import open_journal
 from runner.app.answer.waiting import PERMISSION, PLAN, find_plan, find_task
 from runner.app.answer.waiting_document import require_unmoved
@@ -87,7 +87,7 @@ def _edit_writes(context: AnswerContext, one: Waiting, editor: Editor, via: str)
     if made == list(one.changes):
         return Answered(one.task, Became.UNCHANGED)
     _keep_writes(context, one, made, via)
-    note_what_follows(context.project, (replace(one, changes=tuple(made)),), via)
+    release_answered(context.project, (replace(one, changes=tuple(made)),), via)
     return Answered(one.task, Became.EDITED)
 
 

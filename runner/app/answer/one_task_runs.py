@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.app.answer.between_runs import open_journal
-from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.build.engine_setup import Options, run_engine
 from runner.app.build.session import Session
 from runner.app.build.suitability import require_suitable, require_trust
@@ -271,7 +271,7 @@ def _make(
     observer: Observer,
     asker: Asker | None,
 ) -> ExitCode:
-    take_up_default_gates(project)
+    apply_default_gates(project)
     again = f"runner plan {task.id} --trust"
     require_trust(project, reading.plan, trusted=asked.trusted, asker=asker, again=again)
     with Session(project, reading.plan.tasks, (observer.hear,)) as session:

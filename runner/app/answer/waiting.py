@@ -168,7 +168,7 @@ def _find_numbered(number: str, task: str, known: Sequence[Waiting]) -> Waiting:
     )
 
 
-def list_staged_by_hand(project: Project, state: RunState) -> tuple[Staged, ...]:
+def list_manually_staged(project: Project, state: RunState) -> tuple[Staged, ...]:
     """Return the open writes that were staged manually, by task and path."""
     staged = Staging(project.root).list()
     standings = staged_states.Standings(project.root, state, staged)
@@ -245,7 +245,7 @@ def require_reusable(chosen: tuple[Waiting, ...]) -> None:
         )
 
 
-def explain_vain_approval(
+def explain_futile_approval(
     tasks: Iterable[Task], state: RunState, culprit: str, repository: Repository
 ) -> str:
     """Return why no approval can land a held change (task blocks revert it); empty if one can."""

@@ -16,7 +16,7 @@ from runner.app.answer.waiting import (
     PERMISSION,
     PLAN,
     as_data,
-    explain_vain_approval,
+    explain_futile_approval,
     find_plan,
     find_stale_work,
     format_breakage,
@@ -166,7 +166,7 @@ def list_words(project: Project, state: RunState, one: Waiting) -> Iterator[str]
     match one.kind:
         case "regression":
             with Repository.open(project.root) as repository:
-                in_vain = _explain_vain(project, repository, state, one.task)
+                in_vain = _explain_futile(project, repository, state, one.task)
             yield from format_breakage(state, one.task, whole=True, in_vain=in_vain)
         case "blocked":
             yield f"next: {next_step(known, state)}"
@@ -247,11 +247,11 @@ def lines_below(
     elif one.kind == PERMISSION:
         yield from format_calls(state, one.task)
     elif one.kind == "regression":
-        in_vain = _explain_vain(project, repository, state, one.task)
+        in_vain = _explain_futile(project, repository, state, one.task)
         yield from format_breakage(state, one.task, whole=whole, in_vain=in_vain)
     elif one.kind == "blocked":
         yield f"next: {next_step(state.task(one.task), state)}"
-    elif one.culprit and (in_vain := _explain_vain(project, repository, state, one.culprit)):
+    elif one.culprit and (in_vain := _explain_futile(project, repository, state, one.culprit)):
         yield f"an approval has no effect yet: {in_vain}"
     elif one.culprit:
         approved = state.task(one.task).approved
@@ -259,9 +259,9 @@ def lines_below(
         yield f"{how} rebuilt on the held change of {display(one.culprit)}"
 
 
-def _explain_vain(project: Project, repository: Repository, state: RunState, culprit: str) -> str:
+def _explain_futile(project: Project, repository: Repository, state: RunState, culprit: str) -> str:
     tasks = project.plan(project.plan_bytes).tasks
-    return explain_vain_approval(tasks, state, culprit, repository)
+    return explain_futile_approval(tasks, state, culprit, repository)
 
 
 def format_plan(planned: Planned, task: str) -> str:

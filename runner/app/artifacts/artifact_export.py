@@ -32,7 +32,7 @@ from runner.secrets.scan import scan_content
 from runner.text.display import display
 from runner.text.wording import plural
 from runner.writes.paths import is_control
-from runner.writes.safe_io import read_beneath, write_beneath
+from runner.writes.safe_io import read_below, write_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -487,7 +487,7 @@ def _fetch(
         what = "is missing from the store" if content is None else "does not match its digest"
         raise RunnerError(f"an artifact {what}", where=display(path), code=ExitCode.FAILED)
     to.mkdir(parents=True, exist_ok=True)
-    there = read_beneath(to, path)
+    there = read_below(to, path)
     if there is not None and there != content:
         raise RunnerError(
             "a different file already exists",
@@ -495,7 +495,7 @@ def _fetch(
             hint="choose another folder: --to FOLDER",
             code=ExitCode.CONFLICT,
         )
-    write_beneath(to, path, content, 0o644, durable=False)
+    write_below(to, path, content, 0o644, durable=False)
     return len(content)
 
 

@@ -19,7 +19,7 @@ from runner.errors import RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.text.display import display
 from runner.text.wording import install_hint
-from runner.writes.safe_io import read_beneath, write_beneath
+from runner.writes.safe_io import read_below, write_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,7 +100,7 @@ class FolderStore:
                 self._hide()
             else:
                 effects.make_folder(root)
-            write_beneath(root, beside, content, 0o644)
+            write_below(root, beside, content, 0o644)
             effects.step("link", root / path)
             os.link(root / beside, root / path, follow_symlinks=False)
         except FileExistsError:
@@ -115,7 +115,7 @@ class FolderStore:
     def get(self, key: str) -> bytes | None:
         """Read it."""
         try:
-            return read_beneath(self.beneath, self._path(key))
+            return read_below(self.beneath, self._path(key))
         except OSError as error:
             raise _away(self.name, error.strerror or str(error)) from error
 
@@ -132,7 +132,7 @@ class FolderStore:
     def _hide(self) -> None:
         path = self._path(".gitignore")
         if not (self.beneath / path).exists():
-            write_beneath(self.beneath, path, b"*\n", 0o644, durable=False)
+            write_below(self.beneath, path, b"*\n", 0o644, durable=False)
 
 
 # --- a bucket -------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def start_delivery(project: Project, say: Callable[[str], object]) -> None:
 
 
 @contextmanager
-def page_beside_run(
+def serve_page_during_run(
     task_graph: str, environ: Mapping[str, str], tell: Callable[[str], None]
 ) -> Iterator[Callable[[], object]]:
     """Serve the status page during a run; yield a function that waits until the server ends.

@@ -54,7 +54,7 @@ def find_nothing_to_do(project: Project, request: BuildRequest) -> NothingToDo |
     known = find_verification(project, state, project.head().commit or "")
     found = find_unverified_tasks(project, tasks, state)
     notes = (known.note, format_unverified(found) if found else "")
-    left = build_branch.give_back_left(project) if project.settings.git.publish else ""
+    left = build_branch.release_leftover_lease(project) if project.settings.git.publish else ""
     return NothingToDo(known.code, len(tasks), tuple(filter(None, (*notes, left))))
 
 
@@ -74,7 +74,7 @@ def build(
         _require_person(project, meant=request.removed_meant)
     # A finished plan builds nothing, whatever the request: such a run reopens no ship.
     finished = _is_all_done(project) and not request.reopen
-    project.let_outline_go()  # of a long plan it is a third of what a run holds
+    project.drop_outline()  # of a long plan it is a third of what a run holds
     reading = validation.read_sound_plan(project, observer)
     if request.saved is not None:
         look = partial(forecast.foresee, project, reading, request.chosen)

@@ -64,7 +64,7 @@ def build_apart(project: Project, *, saved: bool) -> str:
 
     Raises RunnerError: a run goes on here, the remote is away, its commits do not fit.
     """
-    from runner.run.landing.end_lease import go_apart
+    from runner.run.landing.end_lease import switch_to_unpublished
 
     if saved:
         raise RunnerError(
@@ -74,7 +74,7 @@ def build_apart(project: Project, *, saved: bool) -> str:
     _require_alone(project)
     with Repository.open(project.root) as repository:
         name = project.settings.git.publish
-        branch = go_apart(repository, name, project.environ)
+        branch = switch_to_unpublished(repository, name, project.environ)
     whose = display(branch.removeprefix(UNPUBLISHED))
     return f"on branch {display(branch)}; {whose} is updated once everything is published"
 
@@ -164,7 +164,7 @@ def begin_under(lease: BranchLease, repository: Repository, journal: JournalWrit
     repository.publish = lease.move
 
 
-def give_back_left(project: Project) -> str:
+def release_leftover_lease(project: Project) -> str:
     """Give back the lease of a killed run if no run is active; returns a note if that failed.
 
     A run with nothing to do takes no lease, so others would wait until that one has lapsed.
@@ -174,7 +174,7 @@ def give_back_left(project: Project) -> str:
         return ""
     try:
         with RunLock(project.root / BUILD), Repository.open(project.root) as repository:
-            open_session_lease(project, repository, "").give_back_left()
+            open_session_lease(project, repository, "").release_leftover_lease()
     except RunnerError as error:
         left = f"a killed run may still hold the lease of {project.settings.git.publish}"
         return f"note: {left}, which expires by itself: {error.message}"

@@ -13,9 +13,9 @@ from runner.app.build.engine_setup import Options, run_engine
 from runner.app.build.run_reports import facts_of, summary_of
 from runner.app.build.session import Session
 from runner.app.build.suitability import (
+    confirm_removed_tasks,
     explain_commit_hooks,
     limits_of,
-    require_meant,
     require_suitable,
     require_trust,
 )
@@ -96,7 +96,9 @@ def run_build(
         reading = apply_directives(
             session, reading, observer.say, yes=request.removed_meant, asker=asker
         )
-        require_meant(session, set(reading.graph.ids), yes=request.removed_meant, asker=asker)
+        confirm_removed_tasks(
+            session, set(reading.graph.ids), yes=request.removed_meant, asker=asker
+        )
         past = session.journal.state
         observer.expect(lambda: _make_work(project, reading, about, past))
         options = _make_options(session, request)

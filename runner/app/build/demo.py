@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects, starter
 from runner.app.build import suitability
-from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.write.hold_out import HoldOut, hold_out
 from runner.config.trust import Trust
 from runner.errors import RunnerError
@@ -129,7 +129,7 @@ def _is_taken(path: Path) -> bool:
 def _trust(folder: Path, environ: Mapping[str, str]) -> None:
     """Trust the demo's plan unless the repository itself declares gates or a build command."""
     project = Project.open(folder, environ)
-    take_up_default_gates(project)
+    apply_default_gates(project)
     settings = project.settings
     if not (settings.gates or settings.gates_by_type or settings.build.command):
         trust_plan(project, "init")

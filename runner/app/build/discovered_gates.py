@@ -40,7 +40,7 @@ _IN_PYTHON = frozenset({"python", "ruff", "mypy", "pre-commit"})
 _SECONDS = 10.0
 
 
-def take_up_default_gates(project: Project) -> tuple[str, ...]:
+def apply_default_gates(project: Project) -> tuple[str, ...]:
     """Use the gates that the repository declares if no gates are set.
 
     Gives a line for each declared gate whose tool is not there; they are among the notes of the
@@ -121,7 +121,7 @@ def describe_settings(folder: Path, environ: Mapping[str, str]) -> Loaded:
     if find_git(folder) is None:
         return load_settings(folder, environ, {})
     project = Project.open(folder, environ, plan_needed=False)
-    take_up_default_gates(project)
+    apply_default_gates(project)
     return project.loaded
 
 

@@ -9,7 +9,7 @@ import re
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
-from runner.implementers.registry import has_nobody
+from runner.implementers.registry import has_no_implementer
 from runner.journal.events import TaskApproved
 from runner.lazy_pattern import regex
 from runner.model import Status, Usage
@@ -64,7 +64,7 @@ def answer_edits(
             built[task.id] = f"rebuilt: runner --rebuild, {_find_name(session)}"
             _approve(task, journal, built[task.id])
         elif ask is None:
-            nobody = has_nobody(task, session.project.settings)
+            nobody = has_no_implementer(task, session.project.settings)
             step = stale_step(task.id, nobody=nobody).partition("; `runner review")[0]
             say(f"{text}\n  next: {step}")
         elif choice := _answer(text, ask):
@@ -173,7 +173,7 @@ def _line(task: Task, state: RunState) -> str:
 # --- older statuses -------------------------------------------------------------------
 
 
-def tell_of_older(
+def report_older(
     session: Session, tasks: Sequence[Task], facts: Facts, say: Callable[[str], None]
 ) -> None:
     """Report tasks whose status in the restored file is outdated, and how to restore it."""
@@ -193,7 +193,7 @@ def tell_of_older(
 
 def take_in_answers(session: Session, board: StatusWriter) -> None:
     """Write the answers that people gave in other terminals during the run to the plan."""
-    if session.journal.was_alone:
+    if session.journal.was_sole_writer:
         return
     before = session.journal.state
     session.journal.take_in(session.project.state())

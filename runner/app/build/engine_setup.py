@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.build.edited_plan import answer_edits, restore, take_in_answers, tell_of_older
+from runner.app.build.edited_plan import answer_edits, report_older, restore, take_in_answers
 from runner.app.build.forecast import Outlook
 from runner.app.build.run_parts import load_allow_list, task_plans
 from runner.app.prove.prove_again import prove_before, verify_at_end
@@ -49,7 +49,7 @@ from runner.run.selection import find_id, select_ids
 from runner.run.worker_setup import WorkerSetup
 from runner.text.display import display
 from runner.writes.log import WriteLog
-from runner.writes.safe_io import read_beneath
+from runner.writes.safe_io import read_below
 from runner.writes.sast import SastPool
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class _Building:
         _ = self._cluster  # where nobody answers, nothing has begun yet
         self._begin()
         _ = self.board  # it is the last to ask for the text
-        self.reading.let_text_go()
+        self.reading.drop_text()
         self.interruption.insist()
         self.session.on_close(self.interruption.relent)
         with self.interruption.listen():
@@ -153,9 +153,9 @@ class _Building:
                     codes = codes or self._verify_at_end(engine, owed=broken_off)
                 code = worst(set(codes))
             except KeyboardInterrupt:
-                self._close_books(ids, ExitCode.INTERRUPTED)
+                self._write_closing_record(ids, ExitCode.INTERRUPTED)
                 raise
-            return self._close_books(ids, code)
+            return self._write_closing_record(ids, code)
 
     def _verify_at_end(self, engine: Engine, *, owed: bool) -> frozenset[ExitCode]:
         """Prove the combined state once all tasks are DONE, and return the exit codes."""
@@ -170,14 +170,14 @@ class _Building:
             owed=owed,
         )
 
-    def _close_books(self, ids: tuple[str, ...], code: ExitCode) -> ExitCode:
+    def _write_closing_record(self, ids: tuple[str, ...], code: ExitCode) -> ExitCode:
         if self._at_home():
             take_in_answers(self.session, self.board)
             restore(self.session, self.board)
         statuses = partial(statuses_of, self.reading.plan.tasks, self.session.journal)
         document = PlanDocument(self.session.project.plan_path, statuses, self.board.edit)
         push = None if self.options.plan_only else partial(publish, self.session, self.observer.say)
-        return self.session.close_books(document, ids, code, push)
+        return self.session.write_closing_record(document, ids, code, push)
 
     def _begin(self) -> None:
         settings, branch = self.session.project.settings, self.session.branch
@@ -203,7 +203,7 @@ class _Building:
         self._held_before = {one.id: one.held for one in states if one.held}
         facts, prove_first = session.take_in(tasks)
         self._tidy_held_out()
-        tell_of_older(session, tasks, facts, self.observer.say)
+        report_older(session, tasks, facts, self.observer.say)
         ask = self.interruption.wrap_asker(self.asker).choose if self.asker else None
         say, anew = self.observer.say, self.options.rebuild
         self._built_anew = answer_edits(session, tasks, ask, say, rebuild=anew)
@@ -418,7 +418,7 @@ class _Building:
             tasks=self._tasks,
             journal=session.journal,
             settings=session.project.settings,
-            owners=lambda: read_beneath(session.project.root, OWNERSHIP_MAP),
+            owners=lambda: read_below(session.project.root, OWNERSHIP_MAP),
             say=self.observer.say,
             environ=session.project.environ,
         )
@@ -523,6 +523,6 @@ def publish(session: Session, say: Callable[[str], object], code: ExitCode) -> E
         return ExitCode.CONFLICT
     whose = f"{display(lease.branch)} of {display(lease.name)}"
     say(f"published: {whose} is at {(here.commit or '')[:12]}")
-    if why := end_lease.go_home(session.repository):
+    if why := end_lease.return_to_branch(session.repository):
         say(f"note: {why}")
     return code

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.build.discovered_gates import apply_default_gates
 from runner.history import commit_log
 from runner.plan.patterns import PatternIndex
 from runner.project import PATTERNS
@@ -61,7 +61,7 @@ def task_plans(
 
 def preparation_of(project: Project, plan: Plan, state: RunState) -> Preparation:
     """Create the preparation for a run in this state."""
-    take_up_default_gates(project)
+    apply_default_gates(project)
     index = project.root / PATTERNS
     return Preparation(
         root=project.root,

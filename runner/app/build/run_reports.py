@@ -15,7 +15,7 @@ from runner import effects
 from runner.app.answer import waiting
 from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
-from runner.implementers.registry import has_nobody
+from runner.implementers.registry import has_no_implementer
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Grade, Status
@@ -65,7 +65,7 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
         replace(
             one,
             report=find_report(root, state.task(one.id)),
-            in_vain=waiting.explain_vain_approval(plan.tasks, state, one.id, session.repository),
+            in_vain=waiting.explain_futile_approval(plan.tasks, state, one.id, session.repository),
         )
         for one in summary.blocked
     )
@@ -80,7 +80,9 @@ def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     took = proofs.words if proofs.stood else ""
     edited = _find_edited(session.project, plan, summary)
     stale, settings = {id_ for id_, _ in summary.stale}, session.project.settings
-    nobodys = (one.id for one in plan.tasks if one.id in stale and has_nobody(one, settings))
+    nobodys = (
+        one.id for one in plan.tasks if one.id in stale and has_no_implementer(one, settings)
+    )
     summary = replace(summary, edited=edited, nobodys=frozenset(nobodys))
     return replace(summary, blocked=blocked, notes=notes, cost=used, unproven=unproven, proofs=took)
 
@@ -254,10 +256,12 @@ class Exports:
         if self.sarif is not None:
             write_report(self.sarif, sarif_of(results, project, result.state).encode())
         if self.github is not None:
-            _tell_github(results, self.github, tell)
+            _annotate_github(results, self.github, tell)
 
 
-def _tell_github(results: Results, environ: Mapping[str, str], tell: Callable[[str], None]) -> None:
+def _annotate_github(
+    results: Results, environ: Mapping[str, str], tell: Callable[[str], None]
+) -> None:
     """Pass annotations to `tell` for the step's log, and append the summary to its page."""
     for line in github_annotations.workflow_commands(results):
         tell(line)

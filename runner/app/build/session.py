@@ -127,7 +127,7 @@ class Session:
             recovery.finish_landed(self.journal)
             if crashed:
                 # Read again: the journal now includes what was just recovered.
-                self._put_right(self._load_unfinished())
+                self._repair_documents(self._load_unfinished())
             elif self.journal.state.unrecorded and self._is_recorded():
                 story = self._load_unfinished()
                 self.checked = crash_cleanup.find_unrecorded_checks(self.repository, story)
@@ -217,7 +217,7 @@ class Session:
         for (task, _), landed in story.landed.items():
             self.ownership.add(task, landed.paths)
 
-    def _put_right(self, story: UnfinishedRuns) -> None:
+    def _repair_documents(self, story: UnfinishedRuns) -> None:
         """Write what a killed run did and had not yet recorded into each of its documents."""
         follow(self.repository, sorted(self.own_documents), self.journal.state.recorded_head)
         crash_cleanup.sweep_temporary_folders()
@@ -403,7 +403,7 @@ class Session:
         """Register a callback to run before the lock is released, last one first."""
         self._stack.callback(callback)
 
-    def close_books(
+    def write_closing_record(
         self,
         plan: PlanDocument,
         ids: Sequence[str],
@@ -512,7 +512,7 @@ def put_back_documents(
         return
     plan = project.root / project.plan_path
     working, committed = plan.read_bytes(), repository.blob(head, project.plan_path)
-    if committed is not None and _has_our_statuses_alone(project, state, committed, working):
+    if committed is not None and _has_only_our_statuses(project, state, committed, working):
         effects.write_file(plan, committed, mode=effects.mode_of(plan), expected=working)
     for document in made:
         file = project.root / document.path
@@ -525,7 +525,7 @@ def put_back_documents(
             effects.write_file(file, before, mode=effects.mode_of(file))
 
 
-def _has_our_statuses_alone(
+def _has_only_our_statuses(
     project: Project, state: RunState, committed: bytes, working: bytes
 ) -> bool:
     before = {task.id: (task.status, task.note) for task in project.plan(committed).tasks}

@@ -70,7 +70,7 @@ def require_suitable(
     dirty = [
         path
         for path in changed
-        if path not in committed and not _has_new_statuses_alone(repository, path)
+        if path not in committed and not _differs_only_in_new_statuses(repository, path)
     ]
     if dirty and not allow_dirty:
         raise RunnerError(
@@ -82,7 +82,7 @@ def require_suitable(
     return (*notices, *([_warn_of_run_files(repository, committed)] if committed else []))
 
 
-def _has_new_statuses_alone(repository: Repository, path: str) -> bool:
+def _differs_only_in_new_statuses(repository: Repository, path: str) -> bool:
     """Return whether a file is another plan whose uncommitted changes are statuses only.
 
     A run of that plan that built nothing leaves them uncommitted.
@@ -94,7 +94,7 @@ def _has_new_statuses_alone(repository: Repository, path: str) -> bool:
         now = (repository.root / path).read_bytes()
     except OSError:
         return False
-    return committed is not None and edit.differs_in_statuses_alone(committed, now)
+    return committed is not None and edit.differs_only_in_statuses(committed, now)
 
 
 def _warn_of_run_files(repository: Repository, changed: tuple[str, ...]) -> str:
@@ -206,7 +206,7 @@ def _format_paths(paths: list[str]) -> str:
 # --- tasks that were taken away --------------------------------------------------------
 
 
-def require_meant(
+def confirm_removed_tasks(
     session: Session, ids: Collection[str], *, yes: bool, asker: Asker | None
 ) -> None:
     """Ask about DONE tasks that were taken out of the plan; a yes is kept, and asked once.
@@ -270,7 +270,7 @@ def require_trust(
     """
     trust = Trust(project.places.state)
     # Reversed, so that of several sources of a line the first is named.
-    brought = {line: who for who, line in reversed(tuple(_list_brought_commands(project, plan)))}
+    brought = {line: who for who, line in reversed(tuple(_list_repository_commands(project, plan)))}
     given = trust.is_given(project.root)
     if given and not trust.covers_later_plans(project.root):
         brought |= {
@@ -308,7 +308,7 @@ def carry_trust(source: Project, clone: Project, plan: Plan) -> None:
     if clone.environ.get("CI", "").lower() == "true":
         return
     trust = Trust(source.places.state)
-    brought = {line: who for who, line in reversed(tuple(_list_brought_commands(clone, plan)))}
+    brought = {line: who for who, line in reversed(tuple(_list_repository_commands(clone, plan)))}
     if not trust.covers_later_plans(source.root):
         raise RunnerError(
             "this repository's commands are not trusted yet; nothing has run",
@@ -340,7 +340,7 @@ def _ask(asker: Asker, head: str, shown: tuple[str, ...]) -> bool:
         lines, question = shown, _QUESTION
 
 
-def _list_brought_commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
+def _list_repository_commands(project: Project, plan: Plan) -> Iterator[tuple[str, str]]:
     """Yield the commands of the repository's settings and its agents, with the source of each.
 
     A plan's commands are not among them: it is edited all the time, and each of them runs in the

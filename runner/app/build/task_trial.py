@@ -28,7 +28,7 @@ from runner.run.selection import find_id
 from runner.run.workers import Finished, WorkerPool
 from runner.text.display import display
 from runner.text.wording import finding_lines
-from runner.writes.safe_io import read_beneath
+from runner.writes.safe_io import read_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -177,7 +177,7 @@ def _tracer(context: _TrialContext, preparation: Preparation) -> Tracer:
         tasks={task.id: task for task in context.reading.plan.tasks},
         journal=preparation.journal,
         settings=preparation.settings,
-        owners=lambda: read_beneath(project.root, OWNERSHIP_MAP),
+        owners=lambda: read_below(project.root, OWNERSHIP_MAP),
         say=context.observer.say,
         environ=project.environ,
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.impact.change import Changed
-from runner.writes.safe_io import InTheWay, read_beneath
+from runner.writes.safe_io import InTheWay, read_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -94,7 +94,7 @@ def _against(repository: Repository, commit: str, paths: Iterable[str]) -> Itera
             continue
         before = repository.blob(commit, path)
         try:
-            after = read_beneath(repository.root, path)
+            after = read_below(repository.root, path)
         except InTheWay:
             after = None  # a link, or a folder where there was a file: the file is gone
         yield Changed(path, before, after)

@@ -20,7 +20,7 @@ from runner.run.landing.git_locks import move_branch, prepare_index
 from runner.run.landing.manual_commit import find_kept_landings
 from runner.run.selection import find_id
 from runner.writes.log import Fate, WriteLog
-from runner.writes.safe_io import mode_beneath, read_beneath
+from runner.writes.safe_io import mode_below, read_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -221,11 +221,11 @@ class Sight:
 
     def work_tree_content(self, path: str) -> bytes | None:
         """Return the bytes of a file in the working tree, or None."""
-        return read_beneath(self.root, path)
+        return read_below(self.root, path)
 
     def mode(self, path: str) -> int:
         """Return the mode of a file in the working tree, as git records it."""
-        found = mode_beneath(self.root, path)
+        found = mode_below(self.root, path)
         return _EXECUTABLE if found is not None and found & 0o100 else _PLAIN
 
     def read_kept(self, write: LoggedWrite) -> bytes | None:

@@ -25,7 +25,7 @@ from runner.repo.read import Repository
 from runner.report.documents import document
 from runner.text.display import display
 from runner.text.wording import plural
-from runner.writes.safe_io import mode_beneath, read_beneath, write_beneath
+from runner.writes.safe_io import mode_below, read_below, write_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,7 +82,7 @@ def check_map(project: Project, paths: Sequence[str] = ()) -> MapCheck:
     done = [id_ for id_ in view.states if view.status(id_) is Status.DONE]
     files, tasks = _list_files(project), project.plan(project.plan_bytes).tasks
     found = list(faults(_read_map(project), files, tasks, done))
-    if read_beneath(project.root, OWNERSHIP_MAP) is None:
+    if read_below(project.root, OWNERSHIP_MAP) is None:
         found.insert(
             0, MapFault("map", OWNERSHIP_MAP, "file not found", "runner plan ownership propose")
         )
@@ -111,7 +111,7 @@ def propose_rows(project: Project, paths: Sequence[str] = (), *, write: bool = F
 
 
 def _read_map(project: Project) -> OwnershipMap:
-    data = read_beneath(project.root, OWNERSHIP_MAP) or b""
+    data = read_below(project.root, OWNERSHIP_MAP) or b""
     return OwnershipMap.read(data, prefixes=project.settings.build.id_prefixes)
 
 
@@ -138,11 +138,11 @@ def _select_files(paths: Sequence[str], files: Sequence[str]) -> list[str]:
 def _write(project: Project, found: Sequence[Proposal]) -> None:
     """Add the rows to the map; every byte that is there stays."""
     _read_map(project).require_whole()
-    before = read_beneath(project.root, OWNERSHIP_MAP) or b""
+    before = read_below(project.root, OWNERSHIP_MAP) or b""
     rows = {one.path: one.tasks for one in found}
     after = add_owners(before, rows, project.settings.build.id_prefixes)
-    write_beneath(
-        project.root, OWNERSHIP_MAP, after, mode_beneath(project.root, OWNERSHIP_MAP) or _PLAIN
+    write_below(
+        project.root, OWNERSHIP_MAP, after, mode_below(project.root, OWNERSHIP_MAP) or _PLAIN
     )
 
 

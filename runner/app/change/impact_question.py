@@ -26,7 +26,7 @@ from runner.run.regressions.proof_reuse import find_reached_contracts, past_of, 
 from runner.run.selection import find_id
 from runner.text.display import display
 from runner.text.wording import plural
-from runner.writes.safe_io import read_beneath
+from runner.writes.safe_io import read_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ def knowledge_for(
         project.cache,
         asked,
         repository.head().commit or "",
-        owners=read_beneath(project.root, OWNERSHIP_MAP),
+        owners=read_below(project.root, OWNERSHIP_MAP),
         prefixes=project.settings.build.id_prefixes,
         past=past_of(view.states, asked),
     )

@@ -28,7 +28,7 @@ from runner.plan.diagnostic import refusal
 from runner.repo.read import Repository
 from runner.run.journal_writer import begin
 from runner.run.landing.plan_documents import PlanDocument
-from runner.run.landing.status_writer import StatusWriter, note_in, says_other
+from runner.run.landing.status_writer import StatusWriter, needs_write, note_in
 from runner.run.selection import find_id
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Transaction:
         statuses = self._statuses()
         for task in self.plan.tasks:
             status, note = statuses[task.id]
-            if says_other(task, status, note) or (
+            if needs_write(task, status, note) or (
                 task.id in self.noted | self.regraded and note != task.note
             ):
                 self.board.say(task.id, status, note)
@@ -88,7 +88,7 @@ class Transaction:
             self.board.publish(journal.note, head=project.head().commit or "")
         document = PlanDocument(project.plan_path, self._statuses, self.board.edit)
         ids = [task.id for task in self.plan.tasks]
-        self.session.close_books(document, ids, ExitCode.OK, by_person=True)
+        self.session.write_closing_record(document, ids, ExitCode.OK, by_person=True)
 
     @cached_property
     def board(self) -> StatusWriter:
@@ -162,7 +162,7 @@ def change(project: Project, request: ChangeRequest) -> RecordedChange:
     ids = tuple(dict.fromkeys(find_id(typed, known) for typed in request.tasks))
     text = _clean_text(project, request.text, ids)
     if request.dry_run:
-        return RecordedChange(_look_ahead(project, ids, text))
+        return RecordedChange(_preview_change(project, ids, text))
     with open_transaction(project) as transaction:
         now = history.plan_change(transaction.plan.tasks, transaction.state.task, ids, text)
         transaction.begin("change")
@@ -180,7 +180,7 @@ def _clean_text(project: Project, typed: str, ids: Sequence[str]) -> str:
     return text
 
 
-def _look_ahead(project: Project, ids: Sequence[str], text: str) -> ChangePreview:
+def _preview_change(project: Project, ids: Sequence[str], text: str) -> ChangePreview:
     """Return a preview of the change, read without the lock; nothing is written."""
     view = View.of(project)
     if view.live is not None:

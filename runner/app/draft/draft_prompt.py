@@ -220,7 +220,7 @@ def wish_of_words(text: str) -> Wish:
     return Wish(_clean(text, "the request"))
 
 
-def file_wish(root: Path, path: Path) -> Wish:
+def read_request_file(root: Path, path: Path) -> Wish:
     """Read a request from a file. Raises RunnerError if that fails."""
     resolved = path.resolve()
     inside = resolved.is_relative_to(root.resolve())
@@ -228,7 +228,7 @@ def file_wish(root: Path, path: Path) -> Wish:
     return Wish(_clean(read_text(path), shown), shown)
 
 
-def issue_wish(root: Path, numbers: tuple[int, ...], environ: Mapping[str, str]) -> Wish:
+def read_issue_request(root: Path, numbers: tuple[int, ...], environ: Mapping[str, str]) -> Wish:
     """Read issues of the repository's forge with `gh` and return them as one request.
 
     Raises RunnerError where `gh` is missing or does not give them.

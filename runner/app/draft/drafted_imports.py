@@ -29,7 +29,7 @@ from runner.lazy_dataclass import dataclass
 from runner.model import Status, digest_of
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark, number_items, read_draft
-from runner.plan.foreign.render import is_as_meant, plain_title
+from runner.plan.foreign.render import parses_back, plain_title
 from runner.report.cost import together
 from runner.text.wording import join_few, plural
 
@@ -203,7 +203,7 @@ class _Batch:
                 taken_out.append(Remark(reading.line_of(one.id), f"a different title for {one.id}"))
             whole = _lay_over(own, one, self.sections)
             merged.append(whole)
-            if not is_as_meant(whole):
+            if not parses_back(whole):
                 why = f"{one.id} has text that parses as more than its fields"
                 mistakes.append(Remark(reading.line_of(one.id), why, "use plain words and paths"))
         there = {one.id for one in merged}

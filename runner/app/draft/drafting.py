@@ -115,7 +115,7 @@ def draft(
         raise refusal(errors, "nothing was drafted")
     require_drafter_trust(project, plan, asker, trusted=asked.trusted)
     with open_rounds(project, drafter, observer) as made:
-        wish = _WishSubject(made, asked, target, plan, asker)
+        wish = _RequestSubject(made, asked, target, plan, asker)
         reading, checked, rounds, usage = made.go(wish)
     if not reading.sections or reading.mistakes or checked.mistakes:
         return Drafted(None, (*reading.mistakes, *checked.mistakes), rounds)
@@ -288,7 +288,7 @@ class Rounds:
 
 
 @dataclass
-class _WishSubject:
+class _RequestSubject:
     """A wish in words."""
 
     made: Rounds

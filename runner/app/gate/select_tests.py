@@ -208,7 +208,7 @@ def load_map(
     file: Path, project: Project, repository: Repository, base: str, head: str
 ) -> tuple[TestMap | None, str]:
     """Load the test map; return None and the reason if it cannot be used."""
-    if _comes_with(project, repository, file, head):
+    if _brings_map(project, repository, file, head):
         return None, "the test map is part of the pull request: not used"
     try:
         with file.open("rb") as opened:
@@ -249,7 +249,7 @@ def _is_of_base(repository: Repository, commit: str, base: str) -> bool:
     return commit in text(repository.git.run(*words, base)).split("\n")
 
 
-def _comes_with(project: Project, repository: Repository, file: Path, head: str) -> bool:
+def _brings_map(project: Project, repository: Repository, file: Path, head: str) -> bool:
     """Return whether the pull request contains the map file."""
     real = file.resolve()
     if not real.is_relative_to(project.root.resolve()):

@@ -7,7 +7,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.build.suitability import find_unheld_bounds
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
 from runner.app.inspect.requirements import plan_signs
@@ -56,7 +56,7 @@ def examine(
     except RunnerError as error:
         yield make_missing_sign("repository", error)
         return
-    take_up_default_gates(project)
+    apply_default_gates(project)
     yield from _sandbox(project)
     yield from _executor(project)
     yield from _reviewer(project, environ)

@@ -196,7 +196,7 @@ def gist(record: Record) -> str:  # noqa: C901, PLR0911, PLR0912, PLR0915  one l
         case ShipDeclared(tag=tag):
             return display(tag)
         case ArtifactStored() | Pruned() | SecretLeased() | SecretReturned():
-            return _tell_operation(record.event)
+            return _describe_operation(record.event)
         case DraftProposed(number=number, tasks=tasks) | DraftLanded(number=number, tasks=tasks):
             return f"DRAFT-{number}: {_list_names(tasks)}"
         case DraftReviewed(number=number, approved=approved, reason=reason):
@@ -228,7 +228,7 @@ def _both(text: str, note: str) -> str:
     return ": ".join(filter(None, (text, display(note))))
 
 
-def _tell_operation(event: Operation) -> str:
+def _describe_operation(event: Operation) -> str:
     """Describe an event about kept or removed parts of a run."""
     if isinstance(event, ArtifactStored):
         return f"{display(event.path)}, {plural(event.bytes, 'byte')}"

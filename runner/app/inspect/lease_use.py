@@ -69,7 +69,7 @@ def take_lease(project: Project, reason: str, *, meant: bool = False) -> LeaseVi
     with RunLock(project.root / BUILD), Repository.open(project.root) as repository:
         lease = _open(project, repository)
         lease.doing = "taken manually"
-        before, problem = lease.take_by_hand(text)
+        before, problem = lease.take_manually(text)
         if before.value is not None and not before.is_own:
             moved = LeaseMoved(lease.branch, before.lease.who, lease.holder, text, by="person")
             with Journal.open(project.journal_path) as journal:

@@ -93,7 +93,7 @@ def status_text(view: View, shown: list[OutlineTask], width: int) -> str:
     parts = [_counts(view, len(ready)) + (f"used so far: {used}\n" if used else "")]
     if rows:
         parts.append(table(("TASK", "STATUS", "TITLE", "NOTE"), rows, width=width))
-    return "\n".join([*parts, what_next(view, ready)]) + "\n"
+    return "\n".join([*parts, describe_next_step(view, ready)]) + "\n"
 
 
 def _counts(view: View, ready: int) -> str:
@@ -136,7 +136,7 @@ def _of(view: View, status: Status, counts: Mapping[Status, int]) -> list[Outlin
     )
 
 
-def what_next(view: View, could_start: tuple[OutlineTask, ...]) -> str:
+def describe_next_step(view: View, could_start: tuple[OutlineTask, ...]) -> str:
     """Return one line with the next command to run."""
     ready = [display(task.id) for task in could_start]
     counts = view.counts()

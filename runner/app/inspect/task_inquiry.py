@@ -97,7 +97,7 @@ def _inquiry(asked: OneTask) -> causes.Inquiry:
     def in_vain(id_: str) -> str:
         tasks, state = asked.plan.tasks, asked.view.state
         with read.Repository.open(asked.project.root) as repository:
-            return waiting.explain_vain_approval(tasks, state, id_, repository)
+            return waiting.explain_futile_approval(tasks, state, id_, repository)
 
     return causes.Inquiry(asked.view, _times(asked.project), _lacks(asked), find_section, in_vain)
 

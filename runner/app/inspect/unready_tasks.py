@@ -24,8 +24,8 @@ from runner.run.proof_required import (
     WISH_HINT,
     contracts_hint,
     contracts_message,
+    is_proven_by_exit_code,
     lacks_contracts,
-    rests_on_an_exit_code,
     strongest_possible,
     unprovable,
 )
@@ -129,7 +129,7 @@ def _judge(task: Task, settings: Settings) -> TaskVerdict | None:
     if lacks is not None:
         message = f"{task.id} will be BLOCKED (proof): {lacks[1].partition(';')[0]}"
         return TaskVerdict(message, PROOF_HINT, blocks=True)
-    if rests_on_an_exit_code(task, settings):
+    if is_proven_by_exit_code(task, settings):
         message = f"{task.id} will be BLOCKED (proof) if its commands count no tests: {EXIT_CODE}"
         return TaskVerdict(message, PROOF_HINT, blocks=False)
     if _stays_unproven(task, settings) and not _is_untested_code(task):

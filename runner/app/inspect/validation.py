@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.inspect.unready_tasks import UNPROVEN, Verdicts, find_untested, unready
 from runner.config.stack import detect_stack
 from runner.context import skills, tree
@@ -76,7 +76,7 @@ def validate(project: Project, *, strict: bool = False) -> Validation:
 
 
 def _validate(project: Project, *, strict: bool) -> Validation:
-    take_up_default_gates(project)
+    apply_default_gates(project)
     reading = project.check()
     problems = _find_all_problems(project, reading, strict=strict)
     return Validation(project.plan_path, len(reading.plan.tasks), problems)
@@ -91,7 +91,7 @@ def _find_all_problems(
         *_find_unseen_scripts(project, reading),
         *_find_untestable_authors(project, reading),
         *find_unmade_parts(project, reading),
-        *find_problems_beside(project),
+        *find_nearby_problems(project),
         *_of_another_tool(reading),
     )
 
@@ -178,7 +178,7 @@ def read_sound_plan(project: Project, observer: Observer) -> Reading:
 
     Raises RunnerError where any mistake stops everything.
     """
-    take_up_default_gates(project)
+    apply_default_gates(project)
     for note in project.loaded.notes:
         observer.say(f"note: {note}")
     reading = check_sound(project)
@@ -282,7 +282,7 @@ def _make_file_test(root: Path) -> Callable[[str], bool]:
     return is_there
 
 
-def find_problems_beside(
+def find_nearby_problems(
     project: Project, texts: Mapping[str, bytes] | None = None
 ) -> Iterator[Problem]:
     """Yield the problems of ownership map, pattern index and skills, with their places.

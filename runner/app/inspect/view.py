@@ -228,7 +228,7 @@ def _read_together(
     # cast: the readings use only id, status, note and spec, which outline tasks have
     seen = cast("Iterable[Task]", [task for task in tasks if task.id != landing])
     read: dict[str, Event] = {}
-    with _facts(project, state, tasks, otherwise=_says_otherwise(tasks, quick)) as facts:
+    with _facts(project, state, tasks, otherwise=_has_foreign_status(tasks, quick)) as facts:
         now = quick if journal.state is state else journal.state
         for id_, attempt, event in tuple(readings(seen, now, facts)):
             journal.note(event, task=id_, attempt=attempt)
@@ -279,7 +279,7 @@ def _question(
     return f"{digest_of(asked.encode(errors='surrogateescape'))} {head}"
 
 
-def _says_otherwise(tasks: tuple[OutlineTask, ...], state: RunState) -> bool:
+def _has_foreign_status(tasks: tuple[OutlineTask, ...], state: RunState) -> bool:
     """Return whether the plan has a status that differs from the last written one."""
     for task in tasks:
         known = state.tasks[task.id]

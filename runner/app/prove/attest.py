@@ -111,7 +111,7 @@ def check_attestation(project: Project, data: bytes) -> Checked:
         return _check_task(repository, statement)
 
 
-def require_still_asked(project: Project, found: Checked) -> None:
+def require_current(project: Project, found: Checked) -> None:
     """Raise RunnerError (exit 1) where the plan has other work, or another proof, of that task."""
     tasks = {task.id: task for task in check_sound(project).plan.tasks}
     if found.kind == "task" and (found.name not in tasks or tasks[found.name].spec != found.spec):

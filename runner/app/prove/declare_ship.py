@@ -19,7 +19,7 @@ from runner.app.prove.prove_again import (
 )
 from runner.app.prove.publish import last_verification
 from runner.app.prove.verified_tree import find_unverified_tasks, grades_in
-from runner.app.prove.verify_done import stale_what_fails
+from runner.app.prove.verify_done import mark_failing_stale
 from runner.errors import ExitCode, RunnerError
 from runner.gates.base import MUTATION
 from runner.journal.session_events import ShipDeclared
@@ -37,7 +37,7 @@ from runner.run.journal_writer import begin, finish
 from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.record_commit import record
 from runner.run.landing.status_writer import StatusWriter, find_differing, statuses_of
-from runner.run.proof.unverified_bytes import never_made
+from runner.run.proof.unverified_bytes import find_never_landed
 from runner.text.display import display
 from runner.text.wording import join_few, plural
 
@@ -106,7 +106,7 @@ def ship(project: Project, request: ShipRequest, say: Callable[[str], None]) -> 
             _finish(session, subjects, ExitCode.OK)
     if shortfall is not None:
         # After the lock is released: this is a short run of its own.
-        stale_what_fails(project, shortfall, say)
+        mark_failing_stale(project, shortfall, say)
         return Shipped(verified, shortfall=shortfall)
     report = _attest(project, tag, commit)
     if project.settings.artifacts.store:
@@ -185,11 +185,11 @@ def _all_done(session: Session, tasks: Sequence[Task]) -> tuple[Subject, ...]:
         raise _refuse(session, subjects, why, hint="runner status")
     if session.repository.head().commit is None:
         raise _refuse(session, subjects, "there is no commit yet")
-    _refuse_what_is_not_there(session, tasks, subjects)
+    _refuse_missing_files(session, tasks, subjects)
     return subjects
 
 
-def _refuse_what_is_not_there(
+def _refuse_missing_files(
     session: Session, tasks: Sequence[Task], subjects: Sequence[Subject]
 ) -> None:
     """Raise RunnerError (exit 3) where the file of a DONE task does not exist."""
@@ -197,7 +197,7 @@ def _refuse_what_is_not_there(
     head = repository.head().commit or ""
     found = find_unverified_tasks(session.project, tasks, state, repository)
     gone = {id_: one.why for id_, one in found.items() if one.missing}
-    for id_, path in never_made(repository, head, tasks, state).items():
+    for id_, path in find_never_landed(repository, head, tasks, state).items():
         gone[id_] = f"{path} is not in any commit"
     if gone:
         raise _refuse(
@@ -268,7 +268,7 @@ def _refuse_unproven(
     if not named:
         return
     lines = "\n".join(f"  {id_}: {_explain(id_, subjects, grades, request)}" for id_ in named)
-    asked, lacks = _name_what_lacks(request)
+    asked, lacks = _describe_unfinished(request)
     # a waiver replaces a proof, so a task with a proof below the required grade can have none
     to_waive = [id_ for id_ in named if not grades[id_].is_proven and not request.independent]
     ways = [f"runner waive {id_} --reason …" for id_ in to_waive[:1]]
@@ -282,7 +282,7 @@ def _refuse_unproven(
     )
 
 
-def _name_what_lacks(request: ShipRequest) -> tuple[str, str]:
+def _describe_unfinished(request: ShipRequest) -> tuple[str, str]:
     """Return what the named tasks are, and what each of them needs."""
     if request.independent:
         return "not independent", "held-out tests or a review for each acceptance item"

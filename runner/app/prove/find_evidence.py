@@ -15,7 +15,7 @@ from runner.journal.evidence import (
     from_journal,
     with_commands,
 )
-from runner.journal.grading import grade_alone
+from runner.journal.grading import grade_one
 from runner.journal.record_index import select_records
 from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
@@ -26,7 +26,7 @@ from runner.repo.trailers import coverage_line, tools_line
 from runner.report.acceptance_table import describe_table, format_table
 from runner.report.cost import cost, cost_part
 from runner.report.documents import document, grade_part
-from runner.run.proof_required import PROOF_HINT, find_unproven_beneath, has_proof
+from runner.run.proof_required import PROOF_HINT, find_unproven_dependencies, has_proof
 from runner.run.selection import find_id
 from runner.run.worktree_include import find_digest
 from runner.secrets.redact import redact
@@ -86,7 +86,7 @@ def find_evidence(project: Project, typed: str) -> TaskEvidence:
         standing=evaluate_standing(known, task.spec),
         unverified=view.unverified[id_].why if id_ in view.unverified else None,
         evidence=evidence,
-        built_on=find_unproven_beneath(task.depends_on, view.states),
+        built_on=find_unproven_dependencies(task.depends_on, view.states),
         included_digest=find_digest(evidence.run, project.places.state) if evidence else "",
     )
 
@@ -186,7 +186,7 @@ def evidence_lines(found: TaskEvidence, evidence: Evidence, *, digests: bool) ->
     """Yield the evidence of one task as text lines."""
     task = found.task
     yield f"{display(task.id)}: {display(task.title)}"
-    graded = found.graded or grade_alone(found.known, task.outputs)
+    graded = found.graded or grade_one(found.known, task.outputs)
     yield f"{found.status}, {display(graded.words)}; {_STANDING[found.standing]}"
     if found.unverified is not None:
         yield f"to test the committed files: runner verify {display(task.id)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.prove.prove_tree import WorkTreeSnapshot, open_slots
 from runner.app.prove.task_shell import find_subject, open_tree
 from runner.gates import contract_tests, shim
@@ -82,7 +82,7 @@ def check_coverage(project: Project, request: CoverageRequest) -> TaskCoverage:
 
     Raises RunnerError where no sandbox can be had.
     """
-    take_up_default_gates(project)
+    apply_default_gates(project)
     tasks = {task.id: task for task in project.plan(project.plan_bytes).tasks}
     task = tasks[find_id(request.task, tasks)]
     asked = request.threshold

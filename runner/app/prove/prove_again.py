@@ -20,7 +20,7 @@ from runner.app.prove.verified_tree import (
 from runner.errors import ExitCode, RunnerError
 from runner.history.commit_log import story
 from runner.journal.events import TaskDone, TaskStaled
-from runner.journal.grading import grade_alone, grades_of
+from runner.journal.grading import grade_one, grades_of
 from runner.journal.session_events import TreeVerified
 from runner.journal.task_state import TaskState
 from runner.model import ProvenBy, Spec, Status, Task
@@ -121,7 +121,7 @@ def _beneath(reading: Reading, ids: Iterable[str]) -> set[str]:
     return found
 
 
-def stale_what_is_gone(
+def mark_missing_stale(
     session: Session,
     found: Mapping[str, Unverified],
     board: StatusWriter,
@@ -159,7 +159,7 @@ def prove_again(
     for subject, result in zip(subjects, verified.tasks, strict=True):
         why = _falls_short(found[result.task], result)
         if result.unrun and not why:
-            _tell_unrun(result, say)
+            _report_unrun(result, say)
         elif why:
             _stale(session, result.task, why, board)
             say(f"{display(result.task)} is STALE: {display(why)}")
@@ -170,7 +170,7 @@ def prove_again(
             session.journal.note(event, task=known.id, attempt=known.last_attempt, durable=True)
 
 
-def _tell_unrun(found: Inspected | Verified, say: Callable[[str], None]) -> None:
+def _report_unrun(found: Inspected | Verified, say: Callable[[str], None]) -> None:
     """Report the held-out contracts that could not run here, and how to restore their files."""
     for finding in found.unrun:
         say("\n".join(finding_lines(finding)))
@@ -272,7 +272,7 @@ def verify_all(
     return verified, event
 
 
-def gates_alone(
+def run_gates_only(
     project: Project,
     repository: Repository,
     documents: frozenset[str],
@@ -314,7 +314,7 @@ def _with_proof(known: TaskState, proofs: Sequence[Proof]) -> TaskState:
         known = known._replace(gaps=find_gaps(proofs))
     if known.verified and known.proven is ProvenBy.PASSED:
         return known  # it passes once more, which does not show that it can fail
-    if by is None or by in PROVES_NOTHING or (known.verified and grade_alone(known).is_proven):
+    if by is None or by in PROVES_NOTHING or (known.verified and grade_one(known).is_proven):
         return known
     return known._replace(proven=by, verified=True)
 
@@ -360,7 +360,7 @@ def verify_at_end(
         say(format_unverified(found))
     if not at_end:
         return frozenset()
-    if stale_what_is_gone(session, found, board, say):
+    if mark_missing_stale(session, found, board, say):
         board.publish(session.journal.note, head=session.head().commit or "")
         return frozenset({ExitCode.PERSON})
     by_hand = any(not one.uncommitted for one in found.values())
@@ -385,7 +385,7 @@ def verify_at_end(
         wakes=wakes,
     )
     if verified.code is ExitCode.PERSON:
-        _tell_unrun(verified, say)
+        _report_unrun(verified, say)
         return frozenset()
     before = Moment.of(event.head, session.journal)
     session.journal.note(event)
@@ -440,7 +440,7 @@ def name_causes(task: str, verified: Verified, state: RunState, repository: Repo
     if not (last and good == whole and repository.is_ancestor(last, good)):
         found += _last_landing(verified, state)
     if good and repository.resolve(good):
-        found += _committed_by_hand(repository, verified.head, good)
+        found += _find_manual_commits(repository, verified.head, good)
     return ", ".join(found)
 
 
@@ -451,7 +451,7 @@ def _last_landing(verified: Verified, state: RunState) -> Iterator[str]:
         yield f"last landed {task} ({commit[:12]})"
 
 
-def _committed_by_hand(repository: Repository, head: str, since: str) -> Iterator[str]:
+def _find_manual_commits(repository: Repository, head: str, since: str) -> Iterator[str]:
     """Yield the commits that the runner did not make, newest first."""
     try:
         every = [one for one in story(repository, head, since=since) if not one.by_runner]

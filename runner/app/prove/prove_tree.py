@@ -26,7 +26,7 @@ from runner.repo.read import Repository
 from runner.run.proof.inspection import make_context
 from runner.run.worker_setup import WorkerSetup
 from runner.run.workers import WorkerPool
-from runner.writes.safe_io import mode_beneath
+from runner.writes.safe_io import mode_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -121,7 +121,7 @@ def find_uncommitted(repository: Repository) -> Iterator[Change]:
     for one in change_source.of_working_tree(repository):
         before = None if one.before is None else digest_of(one.before)
         if one.after is not None:
-            mode = mode_beneath(repository.root, one.path) or _PLAIN
+            mode = mode_below(repository.root, one.path) or _PLAIN
             action = Action.CREATE if before is None else Action.MODIFY
             yield Change(one.path, action, mode, before, digest_of(one.after), one.after)
         elif before is not None:

@@ -225,7 +225,7 @@ def _keys(
     project: Project, state: RunState, head: str, repository: read.Repository | None
 ) -> frozenset[Digest]:
     """Return the cache keys of this tree, with and without tasks that a person marked DONE."""
-    discovered_gates.take_up_default_gates(project)
+    discovered_gates.apply_default_gates(project)
     tasks = project.outline().tasks
     some = [task for task in tasks if state.task(task.id).verified]
     documents, settings = project.documents, project.settings

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.app.build.discovered_gates import take_up_default_gates
+from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.change.impact_question import knowledge_for
 from runner.app.change.transaction import open_transaction
 from runner.app.inspect.validation import check_sound
@@ -14,10 +14,10 @@ from runner.app.inspect.view import View
 from runner.app.prove.find_evidence import load_evidence
 from runner.app.prove.prove_again import (
     find_proven_words,
-    gates_alone,
     grades_after,
     inspection_of,
     make_done_event,
+    run_gates_only,
     subjects_of,
     verify_all,
     why_stale,
@@ -114,7 +114,7 @@ def verify_task(project: Project, typed: str, say: Say) -> VerifiedTask:
     What a person changed by hand and passes is known as proven from then on; what does not pass
     is STALE.
     """
-    take_up_default_gates(project)
+    apply_default_gates(project)
     tasks, view = check_sound(project).plan.tasks, View.of(project)
     with Repository.open(project.root) as repository:
         unseen = _list_unseen_files(project, repository, say)
@@ -141,7 +141,7 @@ def verify_task(project: Project, typed: str, say: Say) -> VerifiedTask:
             _remember(project, event, say, id_, known.last_attempt)
         tree = repository.tree_of(verified.head)
     _prove_words(project, verified, [subject], tree, say)
-    return replace(found, stale=stale_what_fails(project, verified, say))
+    return replace(found, stale=mark_failing_stale(project, verified, say))
 
 
 def verify_whole(project: Project, say: Say, *, changed_only: bool = False) -> VerifiedWhole:
@@ -150,7 +150,7 @@ def verify_whole(project: Project, say: Say, *, changed_only: bool = False) -> V
     With `changed_only`, the own checks of tasks that nothing landed since can change stand.
     Raises RunnerError (exit 3) where nothing is DONE and no gate is set.
     """
-    take_up_default_gates(project)
+    apply_default_gates(project)
     tasks, view = check_sound(project).plan.tasks, View.of(project)
     words: Mapping[str, TaskState] = {}
     subjects, documents = subjects_of(tasks, view.states), project.documents
@@ -172,15 +172,15 @@ def verify_whole(project: Project, say: Say, *, changed_only: bool = False) -> V
             if verified.code is not ExitCode.PERSON:
                 _remember(project, event, say)
         else:
-            verified, event = gates_alone(project, repository, documents, say)
+            verified, event = run_gates_only(project, repository, documents, say)
     states = {**view.states, **words}
     grades = grades_after(project, tasks, states, verified) if subjects else {}
     not_done = tuple(task.id for task in tasks if task.id not in done)
-    stale = stale_what_fails(project, verified, say)
+    stale = mark_failing_stale(project, verified, say)
     return VerifiedWhole(verified, event.tree, grades, not_done, unseen, stale)
 
 
-def stale_what_fails(project: Project, verified: Verified, say: Say) -> tuple[str, ...]:
+def mark_failing_stale(project: Project, verified: Verified, say: Say) -> tuple[str, ...]:
     """Mark DONE tasks that fail on HEAD as STALE, as the end of a run does; returns their ids.
 
     A short run of its own. Nothing is written where there is no journal, as in a fresh clone, and
@@ -191,7 +191,9 @@ def stale_what_fails(project: Project, verified: Verified, say: Say) -> tuple[st
         return ()
     try:
         with open_transaction(project) as transaction:
-            now = [one for one in failing if _is_believed(project, transaction.state, one.task)]
+            now = [
+                one for one in failing if _is_proven_by_runner(project, transaction.state, one.task)
+            ]
             # Checked under the lock: a failure belongs to the commit on which it failed.
             if now and project.head().commit == verified.head:
                 transaction.begin("verify")
@@ -236,7 +238,7 @@ def _is_word(known: TaskState) -> bool:
     return known.status is Status.DONE and not known.verified
 
 
-def _is_believed(project: Project, state: RunState, id_: str) -> bool:
+def _is_proven_by_runner(project: Project, state: RunState, id_: str) -> bool:
     """Return whether a task is DONE without a waiver in effect."""
     known = state.task(id_)
     waived = known.waived is not None and stands(project.root, known.waived)

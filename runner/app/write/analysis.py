@@ -23,7 +23,7 @@ from runner.report.documents import document
 from runner.text.display import display
 from runner.writes import sast
 from runner.writes.compile_check import language_of
-from runner.writes.safe_io import read_beneath
+from runner.writes.safe_io import read_below
 from runner.writes.sast_report import SastFinding, SastReport, make_unscanned
 from runner.writes.scan_workspace import ScanWorkspace
 from runner.writes.scanners import select_advised, select_scanners
@@ -199,7 +199,7 @@ def _laboratory(workplace: Workplace, folder: Path) -> ScanWorkspace:
     return ScanWorkspace(
         folder=folder,
         tree=root,
-        base=lambda path: read_beneath(root, path),
+        base=lambda path: read_below(root, path),
         place=Place(tree=root, shown=root, box=folder, shares=find_shared_folders(root)),
         sandbox=sandbox_here(workplace),
         environment=command_environment(workplace.environ),

@@ -41,7 +41,7 @@ _UNTRUSTED = Finding(
 )
 
 
-def compile_alone(change: Change, workplace: Workplace) -> tuple[Finding, ...]:
+def compile_single_file(change: Change, workplace: Workplace) -> tuple[Finding, ...]:
     """Return the syntax errors of the file in its own language; `bash -n` checks scripts."""
     if change.content is None:
         return ()
@@ -83,7 +83,7 @@ def compile_in_project(change: Change, workplace: Workplace) -> tuple[Finding, .
 
 def require_compiled(change: Change, workplace: Workplace) -> None:
     """Raise RunnerError (exit 1) for a change that does not compile: it goes no further."""
-    found = compile_alone(change, workplace)
+    found = compile_single_file(change, workplace)
     if not any(one.refuses for one in found):
         found = compile_in_project(change, workplace)
     for one in found:

@@ -24,7 +24,7 @@ from runner.repo.read import Repository
 from runner.run.selection import find_id
 from runner.secrets.scan import scan_content
 from runner.writes.paths import check_path
-from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath
+from runner.writes.safe_io import mode_below, read_below, unlink_below
 from runner.writes.sast import scan_file
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class _Move:
         write_plan(self.project, self.before, edited)
         if not self.asked.copy and self.asked.source is None:
             for path in paths:
-                unlink_beneath(self.project.root, path)
+                unlink_below(self.project.root, path)
                 _remove_compiled(self.project.root, path)
         held = tuple(one.id for one in self._task_in(edited).held_out_contracts)
         kept = self.asked.copy or self.asked.source is not None
@@ -233,7 +233,7 @@ class _Move:
             raise RunnerError(refusal.message, where=path, hint=refusal.hint)
         if self.asked.source is not None:
             return self._read_from(self.asked.source, path)
-        mode = mode_beneath(self.project.root, path)
+        mode = mode_below(self.project.root, path)
         if mode is None:
             stored = self.store.read(self.task.id, path)
             listed = {one.path: one.digest for one in self.task.held_out_files}
@@ -243,7 +243,7 @@ class _Move:
         if stat.S_ISDIR(mode) or stat.S_ISLNK(mode):
             what = "a folder" if stat.S_ISDIR(mode) else "a link"
             raise RunnerError(f"this is {what}", where=path, hint="name each file by itself")
-        content = read_beneath(self.project.root, path) or b""
+        content = read_below(self.project.root, path) or b""
         self._require_size(path, len(content))
         return content
 
@@ -270,7 +270,7 @@ class _Move:
         allowed = self.workplace.load_allow_list()
         found = (
             *scan_content(content, path, allowed=allowed),
-            *compile_check.compile_alone(change, self.workplace),
+            *compile_check.compile_single_file(change, self.workplace),
         )
         for one in found:
             if one.refuses:

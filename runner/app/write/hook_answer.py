@@ -231,7 +231,7 @@ def _refuse_command(command: str, rules: Rules, named: str) -> Finding | None:
     if finding is None:
         return None
     if named and rules.book.word(SHELL, command).permit is Permit.ASK:
-        hooks.note_asked(Path(named), SHELL, command)
+        hooks.save_question(Path(named), SHELL, command)
     return replace(finding, path=permissions.format_subject(SHELL, command))
 
 
@@ -239,7 +239,7 @@ def _keep_question(path: Path, rules: Rules, subject: str) -> None:
     """Save a question for the person next to the rules, where the session finds it."""
     tool = permissions.write_tool(is_new=_bytes(Path(rules.project or ".") / subject) is None)
     if rules.book.word(tool, subject).permit is Permit.ASK:
-        hooks.note_asked(path, tool, subject)
+        hooks.save_question(path, tool, subject)
 
 
 def _read_call(data: bytes, environ: Mapping[str, str]) -> tuple[Path, str, Mapping[str, object]]:

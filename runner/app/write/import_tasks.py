@@ -20,7 +20,7 @@ from runner.model import Grade, Status
 from runner.plan.document import read_plan
 from runner.plan.foreign import find_form, read_foreign
 from runner.plan.foreign.base import ForeignState, Form
-from runner.plan.foreign.render import NewSection, is_as_meant, plain_title
+from runner.plan.foreign.render import NewSection, parses_back, plain_title
 from runner.plan.foreign.trackers import parent_of, with_children
 from runner.plan.source import line_end_of
 from runner.repo.head import PLANS
@@ -195,13 +195,13 @@ class _Maker:
             section = self._section(id_, file, task)
             # Text of another tool may parse as fields, headings or blocks of a plan, and those run
             # commands.
-            if is_as_meant(section):
+            if parses_back(section):
                 yield section
                 continue
             place = f"{file.shown}:{task.line}"
             plain = replace(section, prose="", acceptance=(), keywords=(), title=_letters(section))
             self.left.append((place, f"{id_}: only its text, which contains plan syntax"))
-            yield plain if is_as_meant(plain) else replace(plain, outputs=(), title=id_)
+            yield plain if parses_back(plain) else replace(plain, outputs=(), title=id_)
 
     def _section(self, id_: str, file: ForeignFile, task: ForeignTask) -> NewSection:
         needs = tuple(dict.fromkeys(self._needs(file, task)))

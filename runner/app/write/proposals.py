@@ -35,10 +35,10 @@ from runner.writes.log import Fate, WriteLog, WriteReview
 from runner.writes.paths import check_path, is_forbidden, scope_finding
 from runner.writes.safe_io import (
     in_the_way,
-    mode_beneath,
-    read_beneath,
-    unlink_beneath,
-    write_beneath,
+    mode_below,
+    read_below,
+    unlink_below,
+    write_below,
 )
 from runner.writes.staging import Staging
 
@@ -107,13 +107,13 @@ class Proposals:
         known += [one for one in list_decided(self.staging) if one[0].id not in there]
         return tuple(one for one in known if wanted in {"", one[0].task})
 
-    def is_in_the_way(self, change: Change) -> bool:
+    def is_conflicting(self, change: Change) -> bool:
         """Return whether the file has changed since the change was staged."""
         return bool(in_the_way(self.workplace.root, (change,)))
 
     def current(self, path: str) -> bytes | None:
         """Return the current content of a file, or None if it does not exist."""
-        return read_beneath(self.workplace.root, path)
+        return read_below(self.workplace.root, path)
 
     # --- proposing --------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ class Proposals:
 
     def remarks(self, change: Change) -> tuple[Finding, ...]:
         """Return the findings for a person's decision: compile errors and suppression markers."""
-        found = compile_check.compile_alone(change, self.workplace)
+        found = compile_check.compile_single_file(change, self.workplace)
         return (*found, *suppressions.marker_findings(change, self.current(change.path)))
 
     def _change(self, path: str, content: bytes) -> Change:
@@ -171,7 +171,7 @@ class Proposals:
                 redact(refusal.message), hint=f"{refusal.hint}, relative to the project's folder"
             )
         before = self.current(path)
-        mode = mode_beneath(self.workplace.root, path) or _PLAIN
+        mode = mode_below(self.workplace.root, path) or _PLAIN
         action = Action.CREATE if before is None else Action.MODIFY
         old = None if before is None else digest_of(before)
         return Change(path, action, mode, old, digest_of(content), content)
@@ -263,7 +263,7 @@ class Proposals:
         where path rules or the secret scan refuse them now, or they do not compile.
         """
         change = self.staging.read(staged)
-        self._check_again(change)
+        self._recheck_staged(change)
         if in_the_way(self.workplace.root, (change,)):
             raise RunnerError(
                 "the file changed since it was staged",
@@ -316,7 +316,7 @@ class Proposals:
             self.staging.remove_attempt(staged.task, staged.attempt)
         return others
 
-    def _check_again(self, change: Change) -> None:
+    def _recheck_staged(self, change: Change) -> None:
         """Re-check every staged file: it may be stale or written by somebody else."""
         plan = self.workplace.plan_path()
         refused = check_path(change.path, change.mode, kind=change.action.value)
@@ -333,16 +333,16 @@ class Proposals:
     def _put(self, change: Change) -> None:
         root = self.workplace.root
         if change.content is None:
-            unlink_beneath(root, change.path)
+            unlink_below(root, change.path)
         else:
-            write_beneath(root, change.path, change.content, change.mode)
+            write_below(root, change.path, change.content, change.mode)
 
     def _let_go_on(self, staged: Staged) -> None:
         """Record the new state of a run's task once its whole proposal has answers."""
         standings = self.standings()
         family = standings.siblings(staged)
         changes = [Change(s.path, s.action, s.mode, s.before, s.after) for s in family]
-        self._journal(staged, *review.what_follows(standings.state, staged.task, changes))
+        self._journal(staged, *review.follow_up_events(standings.state, staged.task, changes))
 
     def _repair(self, staged: Staged, reason: str) -> tuple[Event, ...]:
         """Return events that make the reason repair context without counting as a failed attempt.

@@ -25,7 +25,7 @@ from runner.secrets.allowlist import FILE_NAME, AllowList, entry, read_allow_lis
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import plural
-from runner.writes.safe_io import read_beneath, write_beneath
+from runner.writes.safe_io import read_below, write_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -247,12 +247,12 @@ def _author(workplace: Workplace) -> str:
 
 def _append(workplace: Workplace, new: Allowed) -> None:
     """Add an entry at the end of the file; what stands there stays byte for byte."""
-    before = read_beneath(workplace.root, FILE_NAME) or AllowList().render()
+    before = read_below(workplace.root, FILE_NAME) or AllowList().render()
     ended = before if before.endswith(b"\n") else before + b"\n"
     added = AllowList((new,)).render().removeprefix(AllowList().render())
     content = ended + added
     read_allow_list(content, effects.now().date())  # never leave a file that cannot be read
-    write_beneath(workplace.root, FILE_NAME, content, 0o100644)
+    write_below(workplace.root, FILE_NAME, content, 0o100644)
 
 
 def finding_text(found: Finding) -> Iterator[str]:

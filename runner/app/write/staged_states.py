@@ -20,7 +20,7 @@ from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import did_you_mean
 from runner.writes.paths import check_path
-from runner.writes.safe_io import mode_beneath, read_beneath
+from runner.writes.safe_io import mode_below, read_below
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,7 +159,7 @@ class Standings:
 
     def _digest(self, path: str) -> Digest | None:
         try:
-            content = read_beneath(self.root, path)
+            content = read_below(self.root, path)
         except RunnerError:  # a link or a folder stands there: it is nothing that was staged
             return ""
         return None if content is None else digest_of(content)
@@ -198,7 +198,7 @@ def record_write(workplace: Workplace, task: str, file: str) -> Change:
 def _change(workplace: Workplace, history: History, path: str) -> Change:
     """Return a file's current state as a change from its last recorded version."""
     _check(path)
-    content = read_beneath(workplace.root, path)
+    content = read_below(workplace.root, path)
     before = _last_digest(workplace, history, path)
     if content is None and before is None:
         raise RunnerError(
@@ -209,7 +209,7 @@ def _change(workplace: Workplace, history: History, path: str) -> Change:
     if content is None:
         return Change(path, Action.DELETE, 0, before, None)
     action = Action.CREATE if before is None else Action.MODIFY
-    mode = mode_beneath(workplace.root, path) or 0
+    mode = mode_below(workplace.root, path) or 0
     return Change(path, action, mode, before, digest_of(content), content)
 
 

@@ -139,7 +139,7 @@ class Workplace:
 
         Raises RunnerError where it cannot be read: what it would let through is not known.
         """
-        content = safe_io.read_beneath(self.root, allowlist.FILE_NAME)
+        content = safe_io.read_below(self.root, allowlist.FILE_NAME)
         if content is None:
             return None
         return allowlist.read_allow_list(content, effects.now().date())

@@ -185,7 +185,7 @@ class Inventory:
         if len(same) <= 1:
             same.add((kind, body))
 
-    def look_for_missing(self) -> None:
+    def record_missing_operations(self) -> None:
         """Record operations that respond like a missing page."""
         for method, path in self.operations:
             label = f"{method} {path}"
@@ -195,7 +195,7 @@ class Inventory:
             elif statuses == {HTTPStatus.NOT_FOUND} and self.alike[label] == {self.nowhere(method)}:
                 self.record_missing(label, "answers every request like an unknown page")
 
-    def look_for_more(self) -> None:
+    def report_undocumented(self) -> None:
         """Report undocumented methods of documented paths that succeed without a route table."""
         if self.known is not None or any(key[1] == "late" for key in self.report.problems):
             return

@@ -157,8 +157,8 @@ class Tester:
         self.inventory.compare()
         self.examples()
         self.repeat()
-        self.inventory.look_for_missing()
-        self.inventory.look_for_more()
+        self.inventory.record_missing_operations()
+        self.inventory.report_undocumented()
 
     def examples(self) -> None:
         """Let schemathesis call the application."""

@@ -139,14 +139,14 @@ class Bridge:
                 self.folder,
             )
             lease.doing = f"issues of {self.forge.name}"
-            with self._alone_here(), lease:
+            with self._bridge_lock(), lease:
                 self._lost = lambda: lease.trouble
                 hold = Hold(lease.seconds, lease.renew)
                 self.forge.http.before_write = hold.require
-                return self._go_round(login, base, follow=follow)
+                return self._run_round(login, base, follow=follow)
 
     @contextmanager
-    def _alone_here(self) -> Iterator[None]:
+    def _bridge_lock(self) -> Iterator[None]:
         """Hold the lock that prevents a second bridge on this machine from using the folder."""
         lock = RunLock(self.folder)
         holder = lock.holder()
@@ -183,7 +183,7 @@ class Bridge:
     def _tell_of(self, number: int, line: str) -> None:
         self.tell(f"#{number}: {line}")
 
-    def _go_round(self, login: str, base: str, *, follow: bool) -> ExitCode:
+    def _run_round(self, login: str, base: str, *, follow: bool) -> ExitCode:
         codes: set[ExitCode] = set()
         self._seen.load()
         with ThreadPoolExecutor(self.asked.agents, thread_name_prefix="issue") as pool:
@@ -249,7 +249,7 @@ class Bridge:
         }
         for number, words in self._seen.words.items() - self._reported.items():
             if number in found and not self._seen.is_new(number, found[number]):
-                self._tell_once(number, words)
+                self._report_once(number, words)
         for number in self._list_begun():  # closed, or without the label by now
             found.setdefault(number, ())
         return {
@@ -265,16 +265,16 @@ class Bridge:
         try:
             return (
                 *(issue.updated, issue.blocked_by, issue.parts, has_parent),
-                *self._look_at_parts(issue),
-                *self._look_at_request(issue, login, base),
-                *self._look_at_clone(issue.number),
+                *self._fetch_part_times(issue),
+                *self._fetch_request_state(issue, login, base),
+                *self._stat_clone(issue.number),
             )
         except ForgeError as error:
             if error.is_of_all:
                 raise
             return ()  # its own work meets the same, and tells it: others go on
 
-    def _look_at_clone(self, number: int) -> tuple[int, ...]:
+    def _stat_clone(self, number: int) -> tuple[int, ...]:
         """Return size and time of the clone's journal, which change when a person works there."""
         try:
             journal = find_journal(self.folder / str(number), self.project.inside).stat()
@@ -282,12 +282,12 @@ class Bridge:
             return ()
         return (journal.st_size, journal.st_mtime_ns)
 
-    def _look_at_parts(self, issue: Issue) -> tuple[object, ...]:
+    def _fetch_part_times(self, issue: Issue) -> tuple[object, ...]:
         """Return the update times of an issue's parts, which the issue itself does not show."""
         below = self.forge.list_parts(issue.number) if issue.parts else ()
         return tuple((one.number, one.updated) for one in below if MIRROR not in one.labels)
 
-    def _look_at_request(self, issue: Issue, login: str, base: str) -> tuple[object, ...]:
+    def _fetch_request_state(self, issue: Issue, login: str, base: str) -> tuple[object, ...]:
         """Return the state of the pull request and its comments and reviews."""
         # The build may have started elsewhere; without a clone here, check it anyway.
         folder = self.folder / str(issue.number)
@@ -341,10 +341,10 @@ class Bridge:
                 self._seen.forget(number)
             elif (self.folder / str(number)).is_dir():  # whose label did not count may push by then
                 self._seen.settle(number, result)
-            self._tell_once(number, result)
+            self._report_once(number, result)
         return codes
 
-    def _tell_once(self, number: int, result: str) -> None:
+    def _report_once(self, number: int, result: str) -> None:
         if self._reported.get(number) != result:
             self._reported[number] = result
             self._tell_of(number, result)

@@ -82,10 +82,10 @@ class Builder(Protocol):
     def find_branch(self, number: int) -> str:
         """Return the existing remote branch of an issue; empty if there is none."""
 
-    def keep_wish(self, text: str) -> None:
+    def save_request_text(self, text: str) -> None:
         """Save the request text as it was when the issue was labelled."""
 
-    def read_wish(self) -> str:
+    def read_request_text(self) -> str:
         """Return the saved request text; empty if there is none."""
 
     def prepare(self, base: str) -> None:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.app.draft.draft_answers import approve_draft, decline_draft, find_draft
 from runner.app.draft.draft_checks import Target
-from runner.app.draft.draft_prompt import file_wish
+from runner.app.draft.draft_prompt import read_request_file
 from runner.app.draft.draft_review import review_draft
 from runner.app.draft.drafting import carry_drafter_trust
 from runner.app.inspect.repository_analysis import analyse
@@ -51,7 +51,7 @@ from runner.process.own_command import (
     record_child,
 )
 from runner.project import BUILD, JOURNAL, Project
-from runner.repo.clone import ORIGIN, make_clone, make_refusal, switch_branch, take_branch_back
+from runner.repo.clone import ORIGIN, delete_own_branch, make_clone, make_refusal, switch_branch
 from runner.repo.commit import commit_tree
 from runner.repo.head import name_plan
 from runner.repo.read import Repository
@@ -134,14 +134,14 @@ class IssueClone:
 
     # --- what it begins with ------------------------------------------------------------
 
-    def read_wish(self) -> str:
+    def read_request_text(self) -> str:
         """Return the saved request text; empty if there is none."""
         try:
             return (self.folder / _WISH).read_bytes().decode("utf-8", "replace")
         except FileNotFoundError:
             return ""
 
-    def keep_wish(self, text: str) -> None:
+    def save_request_text(self, text: str) -> None:
         """Save the request text durably."""
         effects.make_folder(self.folder, mode=0o700)
         effects.write_file(self.folder / _WISH, text.encode("utf-8", "replace"), mode=0o600)
@@ -211,7 +211,7 @@ class IssueClone:
         events = (record.event for record in read_journal(self.journal, wanted=_DRAFTS))
         ours = [one for one in events if isinstance(one, DraftProposed) and one.source == _WISH]
         try:
-            return not ours or ours[-1].wish == file_wish(self.root, wish).text
+            return not ours or ours[-1].wish == read_request_file(self.root, wish).text
         except RunnerError:  # too long, or it says nothing: who drafts it tells so
             return False
 
@@ -303,7 +303,7 @@ class IssueClone:
                 code=ExitCode.CONFLICT,
             )
         with Repository.open(self.place) as repository:
-            return take_branch_back(repository, self.branch, self.environ)
+            return delete_own_branch(repository, self.branch, self.environ)
 
     def retire(self) -> None:
         """Rename the folder to a name that no issue uses, which keeps unpushed work."""

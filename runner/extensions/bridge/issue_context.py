@@ -191,7 +191,7 @@ class IssueContext:
             raise BridgeStoppedError
         self._take_turn(stage)
         self._write_comment(with_memory(text, self.memory))
-        self._hand_off(stage)
+        self._assign_next(stage)
         self.issue = show_stage(self.forge, self.issue, stage)
 
     def remember(self) -> None:
@@ -219,7 +219,7 @@ class IssueContext:
         is_new = bool(turn) and turn not in self.issue.assignees
         self.memory = self.memory._replace(turn=turn if is_new else "")
 
-    def _hand_off(self, stage: Stage) -> None:
+    def _assign_next(self, stage: Stage) -> None:
         """Assign whoever is next, behind the comment that remembers it and before the label.
 
         So a kill between leaves nobody assigned of whom we do not know; and who took themselves

@@ -41,18 +41,18 @@ def compare_late(context: IssueContext, found: Admission, wish: str) -> LateText
     if not found.before:
         return LateText(wish, _tell(context, wish, _UNKNOWN), is_whole=False)
     issue, *parts = found.before
-    return _compare(context, write_wish(issue, choose_parts(parts)), wish)
+    return _compare(context, compose_request_text(issue, choose_parts(parts)), wish)
 
 
 def find_late(context: IssueContext, asked: LabelEvent) -> LateText | None:
     """Return the text if it was edited since it was accepted; None if it is the same."""
-    issue, kept = context.issue, context.builder.read_wish()
+    issue, kept = context.issue, context.builder.read_request_text()
     taken = context.memory.parts.split(",")
     below = context.forge.list_parts(issue.number) if issue.parts else ()
     # An issue closed meanwhile is still a part; a reopened one is not.
     still = (one for one in below if str(one.number) in taken)
     parts = sorted({*choose_parts(below), *still}, key=lambda one: one.number)
-    wish = write_wish(issue, parts)
+    wish = compose_request_text(issue, parts)
     if not kept or not wish or _digits(wish) == _digits(kept):
         return None
     who, when = find_last_change(context.forge, (issue, *parts), asked.time)
@@ -98,14 +98,14 @@ def find_approval(context: IssueContext) -> SlashCommand | None:
 
 def names_text(context: IssueContext, command: SlashCommand) -> bool:
     """Return whether a command's digest matches the pending or current issue text."""
-    wish = context.late.wish if context.late is not None else context.builder.read_wish()
+    wish = context.late.wish if context.late is not None else context.builder.read_request_text()
     return bool(command.digest) and _digits(wish).startswith(command.digest)
 
 
 def begin_with(context: IssueContext, wish: str, parts: Sequence[Issue]) -> None:
     """Start over with this text: save it and reset the counters."""
     was = context.memory
-    context.builder.keep_wish(wish)
+    context.builder.save_request_text(wish)
     context.memory = Memory(
         seen=was.seen,
         reviewed=was.reviewed,
@@ -158,7 +158,7 @@ def choose_parts(below: Sequence[Issue]) -> tuple[Issue, ...]:
     return tuple(one for one in below if one.is_open and MIRROR not in one.labels)
 
 
-def write_wish(issue: Issue, parts: Sequence[Issue]) -> str:
+def compose_request_text(issue: Issue, parts: Sequence[Issue]) -> str:
     """Return the text of an issue and its sub-issues; empty if it is too long."""
     sections = [f"# {issue.title}\n\n{issue.body}\n"]
     sections += [f"## #{one.number}: {one.title}\n\n{one.body}\n" for one in parts]

@@ -48,12 +48,12 @@ from runner.extensions.bridge.issue_text import (
     begin_with,
     choose_parts,
     compare_late,
+    compose_request_text,
     find_approval,
     find_late,
     is_part,
     mirror_tasks,
     names_text,
-    write_wish,
 )
 from runner.extensions.bridge.own_request import (
     clear_before,
@@ -171,7 +171,7 @@ class IssueWork(IssueContext):
     def _admit(self) -> str | None:
         """Begin, or begin anew, by somebody's label; None where it goes on."""
         self.late, self.is_refused = None, False
-        has_wish = bool(self.builder.read_wish())
+        has_wish = bool(self.builder.read_request_text())
         if not has_wish and is_part(self):
             return f"part of #{self.issue.parent}"
         known = self.memory.label if has_wish or self.memory.ended else 0
@@ -185,7 +185,7 @@ class IssueWork(IssueContext):
             self.late = find_late(self, found.event)
             return None
         parts = choose_parts(found.parts)
-        wish = write_wish(self.issue, parts)
+        wish = compose_request_text(self.issue, parts)
         if not wish:
             return self._refuse(replace(found, why_not=TOO_MUCH), "too much for one plan")
         seen = [one.id for one in self.comments if one.created <= found.event.time]
@@ -370,11 +370,11 @@ def hear(context: IssueContext) -> bool:
         context.memory = context.memory._replace(answer=answer, moved=moved_by_hand.id)
     else:
         return False
-    _show_heard(context)
+    _show_stage(context)
     return True
 
 
-def _show_heard(context: IssueContext) -> None:
+def _show_stage(context: IssueContext) -> None:
     """Show the stage that a command leads to, until the next step shows more.
 
     A word that changes nothing moves no label: it would ring for whoever watches.

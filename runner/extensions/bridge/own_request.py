@@ -159,7 +159,7 @@ def end_issue(context: IssueContext) -> str:
 
     What was only unlabelled, and an issue whose pull request is open, keep branch and folder.
     """
-    why, has_wish = _find_end(context), bool(context.builder.read_wish())
+    why, has_wish = _find_end(context), bool(context.builder.read_request_text())
     if not has_wish and context.memory.ended == why:
         return why
     is_over = has_wish and _is_over(context, why)
@@ -175,7 +175,7 @@ def clear_before(context: IssueContext) -> int:
     pull = context.pull or context.find_own_request()
     if pull is None or pull.is_open:
         return context.memory.before
-    if context.pull is not None and context.builder.read_wish():
+    if context.pull is not None and context.builder.read_request_text():
         context.builder.clear_branch()
         context.builder.retire()
     return pull.number

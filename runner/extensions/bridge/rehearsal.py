@@ -162,11 +162,11 @@ class RehearsedClone(IssueClone):
     tell: Callable[[str], object] = str
     _wish: str = ""
 
-    def read_wish(self) -> str:
+    def read_request_text(self) -> str:
         """Return the request text that is saved or would be saved."""
-        return self._wish or super().read_wish()
+        return self._wish or super().read_request_text()
 
-    def keep_wish(self, text: str) -> None:
+    def save_request_text(self, text: str) -> None:
         """Save the request text in memory only."""
         self._wish = text
 

@@ -59,7 +59,7 @@ _OPEN: dict[str, JobQueue] = {}
 """Channels of this process, by name."""
 
 
-async def hand_in(channel: str = "", data: bytes = b"") -> Any:
+async def receive_job(channel: str = "", data: bytes = b"") -> Any:
     """Handle `JOB` in the worker's event loop, without pickle."""
     there = _OPEN.get(channel)
     waits = there and there.put(data)
@@ -206,7 +206,7 @@ class Channels:
         with self._lock:
             self._free.setdefault(worker, []).append(channel)
 
-    def hear_opened(self, name: str) -> None:
+    def mark_opened(self, name: str) -> None:
         """Mark a channel as ready for jobs; runs in the client's event loop."""
         if (channel := self._opening.pop(name, None)) is not None:
             channel.ready.set()
@@ -234,7 +234,7 @@ class Channels:
             if channel in free:
                 free.remove(channel)
         with suppress(RuntimeError):  # the client is closed
-            self.client.loop.asyncio_loop.call_soon_threadsafe(self.hear_opened, channel.name)
+            self.client.loop.asyncio_loop.call_soon_threadsafe(self.mark_opened, channel.name)
 
     def _give_back(self, channel: Channel) -> None:
         with self._lock:

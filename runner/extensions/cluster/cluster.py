@@ -166,7 +166,7 @@ class Cluster:
         self._client = self._connect(certificates)
         self._clock = AwakeClock(self.patience.look + _ASKS)
         self._answered = self._clock.now()
-        self._channels = Channels(self._client, self._open_channel, self._look_now)
+        self._channels = Channels(self._client, self._open_channel, self._poll_workers)
         self._look()
         self._watch = threading.Thread(target=self._keep_looking, name="cluster", daemon=True)
         self._watch.start()
@@ -245,7 +245,7 @@ class Cluster:
             self._busy[worker] -= 1
             self._changed.notify_all()
 
-    def others_than(self, avoid: Collection[str]) -> bool:
+    def has_other_worker(self, avoid: Collection[str]) -> bool:
         """Return whether a worker is alive that is not in `avoid`."""
         with self._changed:
             return any(self._lives(one) for one in self._seen if one not in avoid)
@@ -351,7 +351,7 @@ class Cluster:
         if not all(type(one) is str for one in (ticket, kind, text)):
             return
         if kind == OPENED:
-            self._channels.hear_opened(ticket)
+            self._channels.mark_opened(ticket)
         else:
             self._hear(ticket, kind, text)
 
@@ -362,17 +362,17 @@ class Cluster:
     def _look(self) -> None:
         """Ask the scheduler who is there; one that does not answer is asked again."""
         with contextlib.suppress(Exception):  # no answer in time
-            self._client.sync(self._ask_who_is_there, callback_timeout=_ASKS)
+            self._client.sync(self._refresh_workers, callback_timeout=_ASKS)
         self._clock.tick()
 
-    async def _look_now(self) -> None:
+    async def _poll_workers(self) -> None:
         """Poll until the scheduler has returned its workers."""
         while True:
-            if await self._ask_who_is_there():
+            if await self._refresh_workers():
                 return
             await asyncio.sleep(_SOON)
 
-    async def _ask_who_is_there(self) -> bool:
+    async def _refresh_workers(self) -> bool:
         """Update the known workers from the scheduler; False without a valid response."""
         try:
             identity = await self._client.scheduler.identity(n_workers=-1)

@@ -7,10 +7,10 @@ import traceback
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.config.loading import take_up_secret_formats
+from runner.config.loading import register_secret_formats
 from runner.config.paths import Places
 from runner.errors import RunnerError, refusal_of
-from runner.extensions.cluster.channel import JOB, OPENED, JobQueue, do_jobs, hand_in
+from runner.extensions.cluster.channel import JOB, OPENED, JobQueue, do_jobs, receive_job
 from runner.extensions.cluster.lease import LATE, JobLease
 from runner.extensions.cluster.message import JobAnswer, Lacks, Trouble, as_bytes, read_job
 from runner.extensions.cluster.object_store import ObjectStore
@@ -35,7 +35,7 @@ def run_jobs(channel: str, topic: str) -> bytes:
     """Run the jobs of a channel one by one; Dask sees only this task."""
     lease = JobLease.of(channel, topic)
     if lease.worker is not None:
-        lease.worker.handlers[JOB] = hand_in
+        lease.worker.handlers[JOB] = receive_job
     with JobQueue.open(channel) as jobs:
         lease.tell(OPENED)
         do_jobs(jobs, lease, run_job)
@@ -107,7 +107,7 @@ def _keep_piece(job: Job) -> JobAnswer:
 
 def _work(job: Job, work: Work, duty: JobLease, station: RemoteSlot) -> JobAnswer:
     # First of all: this job's output is redacted by the formats sent with it.
-    take_up_secret_formats(job.settings)
+    register_secret_formats(job.settings)
     workers = RemoteWorker(duty.say)
     assignment = with_implementer(work.assignment, job.settings)
     station.clear_logs()

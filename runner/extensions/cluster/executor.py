@@ -32,7 +32,7 @@ from runner.extensions.cluster.recheck import (
     check_again,
     redact_findings,
     redact_proofs,
-    review_again,
+    rerun_review,
 )
 from runner.extensions.cluster.remote_job import Cancelled, RemoteJob
 from runner.extensions.cluster.remote_slot import others
@@ -333,7 +333,7 @@ class ClusterRemote:
     def _attempt(self, assignment: Assignment, site: WorkerContext) -> Outcome:
         """Run the assignment on the cluster, or here if it cannot be sent."""
         if why := self._stays(assignment, site):
-            self._say_once(f"note: {assignment.task.id} runs here, not on the cluster: {why}")
+            self._print_once(f"note: {assignment.task.id} runs here, not on the cluster: {why}")
             return attempt(assignment, site)
         began = effects.monotonic()
         try:
@@ -386,7 +386,7 @@ class ClusterRemote:
         keeps = self.dispatch.cluster.keeps_secrets
         return "" if keeps else "ignored files are sent only over TLS or loopback"
 
-    def _say_once(self, text: str) -> None:
+    def _print_once(self, text: str) -> None:
         if text not in self._notes:
             self._notes.add(text)
             self.dispatch.say(text)
@@ -404,10 +404,10 @@ class ClusterRemote:
         # them.
         outcome = check_again(assignment, site, outcome, tree)
         if outcome.is_good and outcome.changes:
-            outcome = self._beside_others(assignment, site, outcome)
+            outcome = self._with_other_tests(assignment, site, outcome)
         if outcome.is_good and (assignment.held_out or assignment.author_tests.files):
             outcome = prove_here(assignment, site, outcome)
-        return review_again(assignment, site, outcome)
+        return rerun_review(assignment, site, outcome)
 
     def _errand(
         self, assignment: Assignment, site: WorkerContext, suspects: Suspects | None
@@ -419,7 +419,7 @@ class ClusterRemote:
         )
         return RemoteJob(self.dispatch, assignment, site, work, tree)
 
-    def _beside_others(
+    def _with_other_tests(
         self, assignment: Assignment, site: WorkerContext, outcome: Outcome
     ) -> Outcome:
         """Return the outcome with results of other tasks' tests on the change."""

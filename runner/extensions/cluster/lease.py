@@ -119,7 +119,7 @@ class JobLease:
             self._lines.append(line[-_LONGEST_TEXT:])
             self.line_count += 1
             if self.line_count - self._sent == _MOST_LINES:
-                self._tell_lines()
+                self._report_lines()
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -157,14 +157,14 @@ class JobLease:
             self.tell(STARTED)
         with self._lock:
             self._heard = self._sent
-            self._tell_lines()
+            self._report_lines()
         end = self._end
         if end is not None and self.is_over():
             self._end = None
             self.was_ended = True
             end()
 
-    def _tell_lines(self) -> None:
+    def _report_lines(self) -> None:
         for line in self._since(self._sent):
             self.tell(LINE, line)
         self._sent = self.line_count
@@ -264,7 +264,7 @@ class PendingResults:
                 self._note_over(ticket)
                 return True
             known = self._over.pop(name, None)
-        self._tell_late(known)
+        self._report_late(known)
         return False
 
     def forget(self, ticket: PendingResult) -> None:
@@ -290,9 +290,9 @@ class PendingResults:
                 ticket.lines += 1
                 ticket.show(redact(text, ticket.known))
         elif late is not None:
-            self._tell_late(late)
+            self._report_late(late)
 
-    def hear_rest(self, ticket: PendingResult, lines: Sequence[str], total: int) -> None:
+    def show_remaining_lines(self, ticket: PendingResult, lines: Sequence[str], total: int) -> None:
         """Show the lines of a result that were not shown before; the job printed `total` lines."""
         for line in lines[max(0, len(lines) - (total - ticket.lines)) :]:
             self.hear(ticket.name, LINE, line)
@@ -302,7 +302,7 @@ class PendingResults:
         while len(self._over) > _REMEMBERED:
             del self._over[next(iter(self._over))]
 
-    def _tell_late(self, ticket: PendingResult | None) -> None:
+    def _report_late(self, ticket: PendingResult | None) -> None:
         if ticket is not None:
             self.say(
                 f"{display(ticket.task)}: dropped a late answer to attempt {ticket.attempt}, "

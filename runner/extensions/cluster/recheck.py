@@ -45,7 +45,7 @@ _LANDING = frozenset({"build", "prove"})
 _ENDINGS = frozenset({Ending.PASSED, Ending.FAILED, Ending.BLOCKED})
 
 
-def require_asked_for(
+def require_assigned(
     outcome: Outcome, assignment: Assignment, base: str, prefix: Prefix, *, ended: bool = False
 ) -> None:
     """Check an outcome against its assignment. Raises ShapeError.
@@ -121,7 +121,7 @@ def check_again(
     return without_tools(_with_findings(outcome, (*more, *blocking)))
 
 
-def review_again(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
+def rerun_review(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> Outcome:
     """Return the outcome with the result of the local review command, if one is due."""
     asked = assignment.review is ReviewMode.AUTO and outcome.changes
     if not asked or outcome.ending is not Ending.PASSED:

@@ -18,7 +18,7 @@ from runner.extensions.cluster.message import (
     read_answer,
 )
 from runner.extensions.cluster.object_store import PIECE, in_parts
-from runner.extensions.cluster.recheck import redact_proofs, require_asked_for
+from runner.extensions.cluster.recheck import redact_proofs, require_assigned
 from runner.journal.events import GateCompleted, GateStarted, StageCompleted
 from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.journal.session_events import PermissionAsked, ToolCalled, ToolReturned
@@ -52,7 +52,7 @@ _LONGEST_SUBJECT = 1_000
 """Maximum length of a result of `permissions.asked_about`."""
 
 
-def tell_events(
+def report_events(
     answer: JobAnswer, assignment: Assignment, site: WorkerContext, known: tuple[str, ...]
 ) -> None:
     """Save the output of commands, then report the events of an attempt to the journal.
@@ -189,7 +189,7 @@ class RemoteJob:
         """Return whether another attempt may help: the last loss has no hint, or others exist."""
         if not self._tried or not self._tried[-1].hint:
             return True
-        return self.dispatch.cluster.others_than({lost.worker for lost in self._tried})
+        return self.dispatch.cluster.has_other_worker({lost.worker for lost in self._tried})
 
     def _worker(self) -> str:
         worker = self.dispatch.cluster.take(
@@ -336,10 +336,10 @@ class RemoteJob:
         if answer.trouble is not None:
             why = _clean(redact(answer.trouble.message, self._secrets))
             return Lost(worker, f"cannot work: {why}", _clean(answer.trouble.hint) or "check it")
-        self.dispatch.tickets.hear_rest(ticket, answer.lines[:_MOST], answer.said)
+        self.dispatch.tickets.show_remaining_lines(ticket, answer.lines[:_MOST], answer.said)
         if not self.dispatch.tickets.honour(ticket.name):
             return Lost(worker, "answered twice")
-        tell_events(answer, self.assignment, self.site, self._secrets)
+        report_events(answer, self.assignment, self.site, self._secrets)
         return answer
 
     def _require_fit(self, answer: JobAnswer, ticket: PendingResult) -> None:
@@ -352,7 +352,7 @@ class RemoteJob:
             base = self.tree if self.assignment.base else ""
             prefix = self.dispatch.supply.repository.prefix
             ended = self.site.cancelled.is_set()
-            require_asked_for(answer.outcome, self.assignment, base, prefix, ended=ended)
+            require_assigned(answer.outcome, self.assignment, base, prefix, ended=ended)
         parts = (answer.outcome, answer.others, answer.lacks)
         if sum(one is not None for one in parts) + answer.kept != 1:
             raise ShapeError("the answer must have exactly one result")

@@ -20,7 +20,7 @@ from runner.model import Digest, Finding, digest_of
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.writes.paths import check_path
-from runner.writes.safe_io import mode_beneath
+from runner.writes.safe_io import mode_below
 
 if TYPE_CHECKING:
     from runner.config.shell_rules import Word
@@ -152,7 +152,7 @@ class ToolSession:
         if tool not in WRITE_TOOLS or check_path(path, 0, kind="delete"):
             return tool
         try:
-            return write_tool(is_new=mode_beneath(self.context.project, path) is None)
+            return write_tool(is_new=mode_below(self.context.project, path) is None)
         except RunnerError:  # something else stands in the way: the write itself will say so
             return tool
 

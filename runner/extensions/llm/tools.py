@@ -34,7 +34,7 @@ from runner.model import Action, Change, Decision, Finding, digest_of
 from runner.plan.globs import matches
 from runner.secrets.redact import redact
 from runner.writes.paths import DEEPEST_PATH, check_path
-from runner.writes.safe_io import mode_beneath, read_beneath, unlink_beneath, write_beneath
+from runner.writes.safe_io import mode_below, read_below, unlink_below, write_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -345,7 +345,7 @@ def modify_file(context: ToolContext, asked: ModifyFile) -> str:
     if unsafe := _unsafe(path):
         return _refuse(format_findings((unsafe,)))
     try:
-        before = read_beneath(context.project, path)
+        before = read_below(context.project, path)
     except RunnerError as error:
         return _refuse(error.message)
     if asked.patch:
@@ -387,9 +387,9 @@ def _put(
         if any(finding.refuses for finding in findings):
             return _refuse(format_findings(findings))
         if content is None:
-            unlink_beneath(context.project, path)
+            unlink_below(context.project, path)
         else:
-            write_beneath(context.project, path, content, change.mode, durable=False)
+            write_below(context.project, path, content, change.mode, durable=False)
     except MachineError:
         raise  # a full disk is no fault of the model's
     except RunnerError as error:  # something else stands there
@@ -401,8 +401,8 @@ def _put(
 
 
 def _change(context: ToolContext, path: str, content: bytes | None, *, executable: bool) -> Change:
-    was = None if _unsafe(path) else mode_beneath(context.project, path)
-    before = read_beneath(context.project, path) if was in (_PLAIN, _EXECUTABLE) else None
+    was = None if _unsafe(path) else mode_below(context.project, path)
+    before = read_below(context.project, path) if was in (_PLAIN, _EXECUTABLE) else None
     mode = _EXECUTABLE if executable or was == _EXECUTABLE else _PLAIN
     action = Action.MODIFY if before is not None else Action.CREATE
     return Change(

@@ -21,7 +21,7 @@ from runner.extensions.team.build_queue import QueuedBuild, drop_answers, of_row
 from runner.extensions.team.build_state import fold_own
 from runner.extensions.team.event_rows import note_event
 from runner.extensions.team.shown_work import write_shown
-from runner.extensions.team.store_engine import StoreAwayError, clock, ring
+from runner.extensions.team.store_engine import StoreDownError, clock, ring
 from runner.extensions.team.tables import RUNNING, answers, build_tags, builds
 from runner.extensions.team.team_budget import (
     FREE,
@@ -31,8 +31,8 @@ from runner.extensions.team.team_budget import (
     SharedOutError,
     close_claim,
     explain,
-    give_share,
     list_standings,
+    record_share,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def claim_build(
     me: Claimer,
     on_end: Callable[[QueuedBuild], object] = lambda _: None,
 ) -> QueuedBuild | None:
-    """Claim the next build; None if none waits for this worker. Raises StoreAwayError.
+    """Claim the next build; None if none waits for this worker. Raises StoreDownError.
 
     Builds that were lost too often, or are not wanted any more, are ended on the way, and reported.
     """
@@ -87,7 +87,7 @@ def claim_build(
         try:
             with store.write() as connection:
                 bounds = list_standings(store, connection)
-                if _let_wait(store, connection, bounds):
+                if _requeue_without_budget(store, connection, bounds):
                     bounds = list_standings(store, connection)
                 row = connection.execute(_claim(store, me, bounds)).mappings().one_or_none()
                 if row is None:
@@ -97,7 +97,7 @@ def claim_build(
                 note_event(connection, made.id, "build.claimed", fields)
                 ended = _end_hopeless(connection, made)
                 if ended is None:
-                    give_share(store, connection, made, is_bounded=bool(bounds))
+                    record_share(store, connection, made, is_bounded=bool(bounds))
         except (IntegrityError, SharedOutError):
             continue  # another build of this branch, or the rest of a budget, went at that moment
         if ended is None:
@@ -106,7 +106,9 @@ def claim_build(
     return None
 
 
-def _let_wait(store: Store, connection: Connection, bounds: Sequence[BudgetUse]) -> bool:
+def _requeue_without_budget(
+    store: Store, connection: Connection, bounds: Sequence[BudgetUse]
+) -> bool:
     """Return a lost worker's build to the queue if no budget is left; True if there was one."""
     spent = [one.bound.scope for one in bounds if one.is_used_up]
     if not spent:
@@ -235,14 +237,14 @@ def _end_hopeless(connection: Connection, made: QueuedBuild) -> QueuedBuild | No
 
 @contextmanager
 def write_mine(store: Store, mine: QueuedBuild) -> Iterator[tuple[Connection, QueuedBuild]]:
-    """Open a transaction on the claimed build. Raises LostClaimError, StoreAwayError."""
+    """Open a transaction on the claimed build. Raises LostClaimError, StoreDownError."""
     with store.write() as connection:
         query = builds.select().where(*_is_mine(mine))
         # Locked until the transaction ends: a concurrent claim skips the row and later sees its
         # final state (PostgreSQL, SELECT, "The Locking Clause").
         row = connection.execute(query.with_for_update()).mappings().one_or_none()
         if row is None:
-            raise _tell_lost(mine)
+            raise _report_lost(mine)
         yield connection, of_row(row)
 
 
@@ -250,7 +252,7 @@ def _is_mine(mine: QueuedBuild) -> tuple[ColumnElement[bool], ...]:
     return (builds.c.id == mine.id, builds.c.token == mine.token, _is_running(builds))
 
 
-def _tell_lost(mine: QueuedBuild) -> LostClaimError:
+def _report_lost(mine: QueuedBuild) -> LostClaimError:
     return LostClaimError(
         f"{mine.short} was taken over by another worker",
         hint=f"runner team queue show {mine.short}",
@@ -259,12 +261,12 @@ def _tell_lost(mine: QueuedBuild) -> LostClaimError:
 
 
 def beat(store: Store, mine: QueuedBuild, ttl: float) -> Beat:
-    """Renew the claim on the build. Raises LostClaimError, StoreAwayError."""
+    """Renew the claim on the build. Raises LostClaimError, StoreDownError."""
     update = builds.update().where(*_is_mine(mine)).values(lease_until=clock(store) + ttl)
     with store.write() as connection:
         by = connection.execute(update.returning(builds.c.cancelled_by)).scalar()
     if by is None:
-        raise _tell_lost(mine)
+        raise _report_lost(mine)
     return Beat(str(by))
 
 
@@ -277,7 +279,7 @@ def note_mine(
 ) -> None:
     """Write down an event of the build, with what its row says since then.
 
-    Raises LostClaimError, StoreAwayError.
+    Raises LostClaimError, StoreDownError.
     """
     with write_mine(store, mine) as (connection, now):
         note_event(connection, mine.id, kind, fields)
@@ -288,7 +290,7 @@ def note_mine(
 def finish_build(
     store: Store, mine: QueuedBuild, state: str, note: str, head: str = "", share: Share = FREE
 ) -> None:
-    """Record the end of the build. Raises LostClaimError, StoreAwayError."""
+    """Record the end of the build. Raises LostClaimError, StoreDownError."""
     with write_mine(store, mine) as (connection, now):
         close_claim(connection, mine, share)
         _end(connection, mine, state, note, head, by=now.cancelled_by)
@@ -306,7 +308,7 @@ def _end(
 
 
 def list_answers(store: Store, mine: QueuedBuild) -> tuple[Mapping[str, str], ...]:
-    """Return the answers of people that nobody took yet, in order. Raises StoreAwayError."""
+    """Return the answers of people that nobody took yet, in order. Raises StoreDownError."""
     query = answers.select().where(answers.c.build == mine.id, answers.c.taken == "")
     with store.read() as connection:
         rows = connection.execute(query.order_by(answers.c.id)).mappings()
@@ -314,7 +316,7 @@ def list_answers(store: Store, mine: QueuedBuild) -> tuple[Mapping[str, str], ..
 
 
 def take_answer(store: Store, mine: QueuedBuild, answer: str, outcome: str) -> None:
-    """Record that an answer was taken, with its outcome. Raises LostClaimError, StoreAwayError."""
+    """Record that an answer was taken, with its outcome. Raises LostClaimError, StoreDownError."""
     with write_mine(store, mine) as (connection, _):
         connection.execute(
             answers.update()
@@ -328,7 +330,7 @@ def _has_answers(connection: Connection, build: str) -> bool:
     return connection.execute(query).first() is not None
 
 
-def hand_back(
+def release_build(
     store: Store,
     mine: QueuedBuild,
     why: str,
@@ -341,7 +343,7 @@ def hand_back(
     """Release the build for another claim: at once, after `after` seconds, or after an answer.
 
     `waits` names what they are to answer, `shown` is what they are to see of it. Gives who wanted
-    it ended meanwhile: then it is. Raises LostClaimError, StoreAwayError.
+    it ended meanwhile: then it is. Raises LostClaimError, StoreDownError.
     """
     now = clock(store)
     with write_mine(store, mine) as (connection, was):
@@ -403,7 +405,7 @@ class Heartbeat:
 
     def look(self) -> None:
         """Beat now."""
-        with suppress(StoreAwayError):
+        with suppress(StoreDownError):
             try:
                 by = beat(self._store, self._mine, self._ttl).cancelled_by
             except LostClaimError:

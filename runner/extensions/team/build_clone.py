@@ -33,7 +33,7 @@ from runner.repo.clone import (
 )
 from runner.repo.git import StoppedError
 from runner.repo.read import Repository
-from runner.repo.remote import Remote, RemoteAwayError
+from runner.repo.remote import Remote, RemoteDownError
 from runner.repo.remote_address import (
     find_identity,
     login_variables,
@@ -149,7 +149,7 @@ class BuildClone:
         """Prepare the clone and return its commit; call `save` before a clone is replaced.
 
         One that cannot be used is replaced once another one is whole. Raises RunnerError with git's
-        words, exit 6 where there is one from before, RemoteAwayError, StoppedError, OSError where
+        words, exit 6 where there is one from before, RemoteDownError, StoppedError, OSError where
         the disk resists, and what `save` does: what is here from before is still there then.
         """
         build = self.build
@@ -176,7 +176,7 @@ class BuildClone:
         fresh = self._drop_replacement()
         try:
             self._clone_into(fresh)
-        except (StoppedError, RemoteAwayError):
+        except (StoppedError, RemoteDownError):
             raise
         except RunnerError as error:  # a full disk, say: what could not be used may be well again
             hint = f"the existing clone is unchanged; {error.hint}".rstrip("; ")
@@ -210,9 +210,9 @@ class BuildClone:
             return True
 
     def _is_usable(self) -> bool:
-        """Return whether the existing clone can be used. Raises RemoteAwayError.
+        """Return whether the existing clone can be used. Raises RemoteDownError.
 
-        Raises RemoteAwayError: its branch may be as it has to be.
+        Raises RemoteDownError: its branch may be as it has to be.
         """
         try:
             with Repository.open(self.place) as repository:
@@ -222,7 +222,7 @@ class BuildClone:
             return False
         return self.catch_up()
 
-    def go_to_branch(self) -> str:
+    def switch_to_build_branch(self) -> str:
         """Switch to the build's branch, create it in the remote if needed, and return its commit.
 
         Raises RunnerError, exit 6 where the remote refuses it.
@@ -234,12 +234,12 @@ class BuildClone:
     def catch_up(self) -> bool:
         """Update to the remote's branch; False if that needs another clone.
 
-        Raises RemoteAwayError.
+        Raises RemoteDownError.
         """
         try:
             with Repository.open(self.place) as repository:
                 return catch_up(repository, self.build.branch, self.environ)
-        except RemoteAwayError:
+        except RemoteDownError:
             raise
         except RunnerError:
             return False
@@ -258,7 +258,7 @@ class BuildClone:
                 )
 
     def find_tip(self) -> str:
-        """Return the tip of the remote's branch. Raises RemoteAwayError."""
+        """Return the tip of the remote's branch. Raises RemoteDownError."""
         ref = f"refs/heads/{self.build.branch}"
         with (
             Repository.open(self.place) as repository,
@@ -313,7 +313,7 @@ class BuildClone:
         except RunnerError as error:
             return f"not done: {error.message}"
 
-    def try_blocked_again(self) -> None:
+    def retry_blocked(self) -> None:
         """Retry the BLOCKED tasks, after a person has requested the whole build again."""
         project = self.project()
         known = View.of(project).states if project.has_plan else {}  # none: its draft failed

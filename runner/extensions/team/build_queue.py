@@ -241,7 +241,7 @@ class Details:
     answers: tuple[Mapping[str, object], ...]
 
 
-def look_into(store: Store, build: QueuedBuild) -> Details:
+def read_build(store: Store, build: QueuedBuild) -> Details:
     """Load all details of a build."""
     shown = ("time", "type", "task", "journal", "seq")
     columns = [events.c[name] for name in shown]

@@ -27,9 +27,9 @@ from runner.extensions.team.build_claim import (
     LostClaimError,
     claim_build,
     finish_build,
-    hand_back,
     list_answers,
     note_mine,
+    release_build,
     take_answer,
 )
 from runner.extensions.team.build_clone import BuildClone, trim_clones
@@ -48,7 +48,7 @@ from runner.extensions.team.event_rows import list_own_types
 from runner.extensions.team.projections import JournalCopy
 from runner.extensions.team.store_engine import (
     Doorbell,
-    StoreAwayError,
+    StoreDownError,
     UnfitValueError,
     find_actor,
 )
@@ -58,7 +58,7 @@ from runner.process.own_command import OwnCommand, forget_child, read_document, 
 from runner.process.sandbox import explain_opening, sandbox_of
 from runner.repo.clone import ORIGIN, CloneCache, find_lack
 from runner.repo.git import disk_error
-from runner.repo.remote import AWAY, RemoteAwayError
+from runner.repo.remote import AWAY, RemoteDownError
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
 
@@ -140,9 +140,9 @@ class BuildWork:
             self._prepare()
             if why := self._find_stop():
                 return why
-            self._insist(lambda: self._take_answers(is_running=False))
+            self._insist(lambda: self._carry_out_answers(is_running=False))
             return self._show(self._draft() or self._build())
-        except (LostClaimError, StoreAwayError):
+        except (LostClaimError, StoreDownError):
             raise
         except OSError as error:  # no room, no process, what nobody may take away: this machine's
             return self._find_stop() or self._put_off(str(error))
@@ -154,7 +154,7 @@ class BuildWork:
             where = f" ({error.where})" if error.where else ""
             reason = "; ".join(filter(None, (error.message + where, error.detail, error.hint)))
             if error.code is ExitCode.CONFLICT or isinstance(
-                error, (MachineError, RemoteAwayError)
+                error, (MachineError, RemoteDownError)
             ):
                 return self._put_off(reason)
             return WorkEnd("FAILED", shorten(reason))
@@ -176,11 +176,11 @@ class BuildWork:
         return self._insist(lambda: list_own_types(self.store, self.mine.id))
 
     def _insist(self, ask: Callable[[], T]) -> T:
-        """Retry a call until the store answers. Raises StoreAwayError if the worker must stop."""
+        """Retry a call until the store answers. Raises StoreDownError if the worker must stop."""
         while True:
             try:
                 return ask()
-            except StoreAwayError:
+            except StoreDownError:
                 if self.is_over() or self._heart.is_lost:
                     raise
                 time.sleep(_AWAY)
@@ -195,7 +195,7 @@ class BuildWork:
             self.tell(f"{self.mine.short}: {self.clone.kept} is unusable and has unpushed work")
         self._note("push.started", {"branch": self.mine.branch})
         try:
-            tip = self.clone.go_to_branch()
+            tip = self.clone.switch_to_build_branch()
         except RunnerError as error:
             self._note("push.failed", {"why": shorten(error.message)})
             raise
@@ -203,7 +203,7 @@ class BuildWork:
         self._note("analysis.started")
         self._copy = JournalCopy.begin(self.clone.journal, self.mine.branch)
         if was_retried(self._list_own()):
-            self.clone.try_blocked_again()
+            self.clone.retry_blocked()
 
     def _draft(self) -> WorkEnd | None:
         """Draft a plan for the build's request; return why the build waits, or None."""
@@ -349,22 +349,22 @@ class BuildWork:
             if self.rung.is_set() or now > self._looked + self.settings.team.worker_poll:
                 self.rung.clear()
                 self._looked = now
-                self._take_answers(is_running=True)
+                self._carry_out_answers(is_running=True)
                 self._heart.look()
-        except StoreAwayError:
+        except StoreDownError:
             self._away_until = now + _AWAY
         except LostClaimError:
             self._heart.is_lost = True
 
     def _copy_rest(self) -> None:
-        with suppress(StoreAwayError, LostClaimError, UnfitValueError):
+        with suppress(StoreDownError, LostClaimError, UnfitValueError):
             while self._copy.step(self.store, self.mine, self._tasks):
                 pass
 
-    def _take_answers(self, *, is_running: bool) -> None:
+    def _carry_out_answers(self, *, is_running: bool) -> None:
         """Carry out the new answers of people, in order.
 
-        Raises LostClaimError, StoreAwayError: then it is done again, and changes nothing more.
+        Raises LostClaimError, StoreDownError: then it is done again, and changes nothing more.
         """
         for one in list_answers(self.store, self.mine):
             is_draft = one["task"].upper().startswith("DRAFT-")
@@ -398,7 +398,7 @@ class BuildWork:
                     pass
             if end.state == "PENDING":
                 known = (self.store, self.mine, end.note, self._share)
-                by = hand_back(*known, waits=end.waits, after=end.after, shown=self._shown)
+                by = release_build(*known, waits=end.waits, after=end.after, shown=self._shown)
                 return WorkEnd("CANCELLED", f"cancelled by {by}") if by else end
             finish_build(self.store, self.mine, end.state, end.note, end.head, self._share)
             return end
@@ -434,7 +434,7 @@ class TeamWorker:
     def serve(self) -> None:
         """Run builds until none is left or the worker is stopped.
 
-        Raises StoreAwayError where the store is away from the beginning, and OSError where the disk
+        Raises StoreDownError where the store is away from the beginning, and OSError where the disk
         is full and nobody waits.
         """
         require_sandbox(self.settings, self.environ)
@@ -459,7 +459,7 @@ class TeamWorker:
         return Claimer(name, socket.gethostname(), self.asked.tags, self.settings.team.worker_ttl)
 
     def _claim(self) -> QueuedBuild | None:
-        return claim_build(self.store, self.me, self._tell_of_lost)
+        return claim_build(self.store, self.me, self._report_lost_claim)
 
     def _claim_later(self) -> QueuedBuild | None:
         """Return the next build when store and disk are usable; None if the worker stops.
@@ -472,7 +472,7 @@ class TeamWorker:
                 if (lack := self._find_lack()) is None:
                     return self._claim()
                 why = f"cannot write to the disk ({lack}); no new build until it works"
-            except StoreAwayError as error:
+            except StoreDownError as error:
                 why = f"{error.message} ({error.detail}); no new build until it answers"
             if why != reported:
                 self.tell(why)
@@ -512,14 +512,14 @@ class TeamWorker:
         )
         try:
             end = work.go()
-        except StoreAwayError as error:
+        except StoreDownError as error:
             end = WorkEnd("", error.message)
-        self._tell_end(mine, end)
+        self._report_end(mine, end)
         with suppress(RunnerError):  # the store is away: another time
             for one in trim_clones(self.store, home, cache.most, self.environ):
                 self.tell(f"{short_of(one[:36])}: removed its clone, which was saved elsewhere")
 
-    def _tell_end(self, mine: QueuedBuild, end: WorkEnd) -> None:
+    def _report_end(self, mine: QueuedBuild, end: WorkEnd) -> None:
         if end.state:
             state = end.state if end.state != "PENDING" else "returned to the queue"
             note = f": {end.note}" if end.note else ""
@@ -530,8 +530,8 @@ class TeamWorker:
         if end.state in ("COMPLETED", "FAILED") or end.waits:
             self._notify(mine, end)
 
-    def _tell_of_lost(self, mine: QueuedBuild) -> None:
-        self._tell_end(mine, WorkEnd(mine.state, mine.note))
+    def _report_lost_claim(self, mine: QueuedBuild) -> None:
+        self._report_end(mine, WorkEnd(mine.state, mine.note))
 
     def _notify(self, mine: QueuedBuild, end: WorkEnd) -> None:
         """Pipe a line about the build to `notify.command`."""

@@ -134,7 +134,7 @@ def list_journals(connection: Connection, build: str) -> tuple[str, ...]:
 
 
 def list_own_types(store: Store, build: str) -> list[str]:
-    """Return the types of a build's own events in order. Raises StoreAwayError."""
+    """Return the types of a build's own events in order. Raises StoreDownError."""
     query = select(events.c.type).where(events.c.journal == build).order_by(events.c.seq)
     with store.read() as connection:
         return list(connection.execute(query).scalars())

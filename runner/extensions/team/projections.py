@@ -226,7 +226,7 @@ class JournalCopy:
     def step(self, store: Store, mine: QueuedBuild, tasks: Collection[str]) -> bool:
         """Copy what is new; whether there was something. `tasks` are those that are to be DONE.
 
-        Raises LostClaimError, StoreAwayError: then nothing was copied, and it is tried again.
+        Raises LostClaimError, StoreDownError: then nothing was copied, and it is tried again.
         """
         lines = self._read()
         state, records = self._take(self.state, lines)
@@ -262,7 +262,7 @@ class JournalCopy:
         """Copy what the store lacks of a journal whose clone is to go, as far as it can be read.
 
         It is another claim's: nothing of it tells of this one. Raises LostClaimError,
-        StoreAwayError: then the clone has to stay.
+        StoreDownError: then the clone has to stay.
         """
         # Values that a store cannot hold would not be copied from a surviving clone either.
         with suppress(UnfitValueError):

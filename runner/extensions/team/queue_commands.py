@@ -145,7 +145,7 @@ def _answer(
 
 
 def _show_build(store: Store, given: argparse.Namespace, build: QueuedBuild) -> ExitCode:
-    seen = build_queue.look_into(store, build)
+    seen = build_queue.read_build(store, build)
     if given.json:
         print(document("build", build=build, **_beside(seen)), end="")
         return ExitCode.OK

@@ -84,7 +84,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _init(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     new = tables.REVISION
     with store_engine.new_store(address_of_store(given, environ)) as store:
-        before = store_upkeep.bring_up(store)
+        before = store_upkeep.migrate_schema(store)
         how = f"was upgraded from {before} to {new}" if before else "is ready"
         how = "is up to date" if before == new else how
         text = f"the store {how}: {display(store.shown)}"

@@ -63,7 +63,7 @@ _AGAIN = 3.0
 """Seconds before listening to an unreachable store again."""
 
 
-class StoreAwayError(RunnerError):
+class StoreDownError(RunnerError):
     """The store did not answer: nothing was begun, and nothing that goes on is harmed."""
 
 
@@ -125,13 +125,13 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Open a serialized transaction for writing. Raises StoreAwayError."""
+        """Open a serialized transaction for writing. Raises StoreDownError."""
         with self._convert_errors(), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Open a transaction that reads one consistent snapshot. Raises StoreAwayError."""
+        """Open a transaction that reads one consistent snapshot. Raises StoreDownError."""
         # By default PostgreSQL gives each statement another snapshot (chapter 13.2.1, Read
         # Committed).
         options = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
@@ -144,7 +144,7 @@ class Store:
 
     @contextmanager
     def hold(self) -> Iterator[Connection]:
-        """Open a connection without a transaction for listening. Raises StoreAwayError."""
+        """Open a connection without a transaction for listening. Raises StoreDownError."""
         with (
             self._convert_errors(),
             self.engine.connect().execution_options(
@@ -180,7 +180,7 @@ class Store:
             ) from error
         except (DatabaseError, InterfaceError, TimeoutError) as error:
             lines = str(getattr(error, "orig", None) or error).strip().splitlines()
-            raise StoreAwayError(
+            raise StoreDownError(
                 "the store does not answer",
                 where=self.shown,
                 detail=hide_password(lines[0] if lines else ""),
@@ -257,7 +257,7 @@ def _set_up_sqlite(engine: Engine) -> None:
 
 
 def read_revision(store: Store) -> str:
-    """Return the store's schema revision; empty without one. Raises StoreAwayError."""
+    """Return the store's schema revision; empty without one. Raises StoreDownError."""
     with store.read() as connection:
         if not inspect(connection).has_table("alembic_version"):
             return ""

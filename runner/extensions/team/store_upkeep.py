@@ -60,17 +60,17 @@ def _configure(connection: Connection) -> Config:
     return config
 
 
-def go_up(connection: Connection, revision: str = REVISION) -> None:
+def upgrade_schema(connection: Connection, revision: str = REVISION) -> None:
     """Upgrade the schema and its data within the connection's transaction."""
     command.upgrade(_configure(connection), revision)
 
 
-def go_down(connection: Connection, revision: str) -> None:
+def downgrade_schema(connection: Connection, revision: str) -> None:
     """Downgrade the schema; data without a place in the older one is lost."""
     command.downgrade(_configure(connection), revision)
 
 
-def bring_up(store: Store) -> str:
+def migrate_schema(store: Store) -> str:
     """Create the schema or upgrade it to this runner's, and return the former revision.
 
     Raises RunnerError for a schema that this runner does not know.
@@ -79,14 +79,14 @@ def bring_up(store: Store) -> str:
     if before:
         require_known(before)
     with store.write() as connection:
-        go_up(connection)
+        upgrade_schema(connection)
         for one in registry.others():
             if one.migrations:
-                _go_up_for(one, connection)
+                _upgrade_extension(one, connection)
     return before
 
 
-def _go_up_for(extension: Extension, connection: Connection) -> None:
+def _upgrade_extension(extension: Extension, connection: Connection) -> None:
     """Apply the revisions of another extension, whose version is in a table of its own."""
     config = _configure(connection)
     (folder,) = load(extension.migrations).__path__
@@ -160,14 +160,14 @@ def restore(store: Store, path: Path) -> int:
 def _fill(store: Store, schema: str, rows: list[dict[str, Any]]) -> None:
     with store.write() as connection:
         if _has_schema(connection):
-            go_down(connection, NOTHING)
-        go_up(connection, schema)
+            downgrade_schema(connection, NOTHING)
+        upgrade_schema(connection, schema)
         # Reflect the actual tables of that schema: it may be older than `tables`.
         there = MetaData()
         there.reflect(connection)
         for name, some in _group(rows):
             connection.execute(there.tables[name].insert(), some)
-        go_up(connection)
+        upgrade_schema(connection)
 
 
 def _has_schema(connection: Any) -> bool:

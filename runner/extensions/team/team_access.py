@@ -122,7 +122,7 @@ class TeamAccess(Access):
         return self.begin(make)
 
     def admit(self, session: BrowserSession) -> bool:
-        """Return whether the session's token is still valid. Raises StoreAwayError."""
+        """Return whether the session's token is still valid. Raises StoreDownError."""
         assert isinstance(session, Member)  # as `open` makes them
         found = find_standing(self._store, session.token)
         if found is None or time.monotonic() > session.ends:

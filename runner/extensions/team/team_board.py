@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.inspect.event_log import gist
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.team.build_queue import find_build, has_asked, list_builds, look_into
+from runner.extensions.team.build_queue import find_build, has_asked, list_builds, read_build
 from runner.extensions.team.build_state import ENDS, PENDING
 from runner.extensions.team.event_rows import count_events, read_last, read_lines
 from runner.extensions.team.repository_list import list_repositories
@@ -172,7 +172,7 @@ class BuildBoard:
 
 def describe_build(context: TeamContext, typed: str, person: Person) -> BuildBoard:
     """Return all details of a build. Raises RunnerError if it is unknown."""
-    seen = look_into(context.store, find_build(context.store, typed))
+    seen = read_build(context.store, find_build(context.store, typed))
     build = seen.build
     waiting = list_waiting_rows(context, build)
     open_ones = {row.item for row in waiting if not row.answered}

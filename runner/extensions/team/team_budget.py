@@ -128,7 +128,7 @@ def explain_wait(known: Sequence[BudgetUse], build: QueuedBuild) -> str:
 # --- claims ---------------------------------------------------------------------------
 
 
-def give_share(
+def record_share(
     store: Store, connection: Connection, claim: QueuedBuild, *, is_bounded: bool
 ) -> None:
     """Write down what a claim may spend, in the transaction that makes it.
@@ -160,7 +160,7 @@ def give_share(
 
 
 def read_share(store: Store, claim: QueuedBuild) -> Share:
-    """Return the share that was given to a claim. Raises StoreAwayError."""
+    """Return the share that was given to a claim. Raises StoreDownError."""
     query = select(claims.c.given).where(claims.c.build == claim.id, claims.c.token == claim.token)
     with store.read() as connection:
         row = connection.execute(query).one_or_none()
@@ -242,7 +242,7 @@ def read_bound(scope: str, dollars: str, at_once: str, share: float, by: str) ->
 
 
 def read_standings(store: Store) -> tuple[BudgetUse, ...]:
-    """Return the current use of all budgets, the team's first. Raises StoreAwayError."""
+    """Return the current use of all budgets, the team's first. Raises StoreDownError."""
     with store.read() as connection:
         return list_standings(store, connection)
 
@@ -262,7 +262,7 @@ def describe_bounds(known: Sequence[BudgetUse]) -> Iterator[str]:
 
 
 def count_team(store: Store) -> tuple[dict[str, int], tuple[BudgetUse, ...]]:
-    """Return the unfinished builds by state, and all budgets. Raises StoreAwayError."""
+    """Return the unfinished builds by state, and all budgets. Raises StoreDownError."""
     return count_states(store), read_standings(store)
 
 
@@ -274,7 +274,7 @@ def measure_team(store: Store) -> tuple[dict[str, int], Figures]:
     """Return the unfinished builds by state, and the dollars of each budget.
 
     Parts are its `bound`, and what of it is `spent`, `given` to claims that did
-    not end, and `left`. Raises StoreAwayError.
+    not end, and `left`. Raises StoreDownError.
     """
     with store.read() as connection:
         known = list_standings(store, connection)

@@ -23,15 +23,15 @@ from runner.extensions.team.build_queue import (
     cancel_build,
     find_build,
     list_builds,
-    look_into,
     queue_build,
+    read_build,
     retry_build,
 )
 from runner.extensions.team.event_rows import StoredEvents
 from runner.extensions.team.people import ROLES, Doer, list_acts, list_people
 from runner.extensions.team.repository_list import find_repository, list_repositories
 from runner.extensions.team.shown_work import list_shown
-from runner.extensions.team.store_engine import StoreAwayError
+from runner.extensions.team.store_engine import StoreDownError
 from runner.extensions.team.team_access import Member, TeamAccess, require_roles
 from runner.extensions.team.team_board import (
     News,
@@ -182,7 +182,7 @@ class TeamSite:
         return _document("builds", builds=list_builds(self._context.store, name, every=every))
 
     def _show(self, request: Request) -> Response:
-        seen = look_into(self._context.store, find_build(self._context.store, _build_of(request)))
+        seen = read_build(self._context.store, find_build(self._context.store, _build_of(request)))
         rows = {name: getattr(seen, name) for name in ("tasks", "events", "answers")}
         return _document("build", build=seen.build, **rows)
 
@@ -294,7 +294,7 @@ class TeamSite:
 
 def team_status(error: RunnerError) -> int:
     """Return the HTTP status for an error."""
-    if isinstance(error, StoreAwayError):
+    if isinstance(error, StoreDownError):
         return 503
     if isinstance(error, UnknownBuildError):
         return 404
@@ -342,7 +342,7 @@ def _answer(context: TeamContext, me: Person, build: str, given: FormInput, word
     return Notice(f"{item} {_ANSWERED[word]}", "Its worker continues")
 
 
-def try_task_again(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
+def retry_task_of_build(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
     """Queue one task of a build for a retry, with a reason."""
     task = given.text("task", needed=True, most=_LONGEST_NAME).strip()
     found = find_build(context.store, build)
@@ -422,7 +422,7 @@ def change_role(context: TeamContext, me: Person, build: str, given: FormInput) 
     return Notice(f"{name} is now {role}")
 
 
-def give_token(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
+def create_token(context: TeamContext, me: Person, build: str, given: FormInput) -> Notice:
     """Create a token, which is shown only once."""
     del build
     name, days = given.text("name", needed=True), given.text("days").strip()
@@ -456,14 +456,14 @@ def _doer(me: Person) -> Doer:
 BUILD_ACTS: Mapping[str, Callable[[TeamContext, Person, str, FormInput], Notice]] = {
     "approve": approve_work,
     "reject": reject_work,
-    "again": try_task_again,
+    "again": retry_task_of_build,
     "cancel": cancel_queued,
     "retry": retry_queued,
 }
 PEOPLE_ACTS: Mapping[str, Callable[[TeamContext, Person, str, FormInput], Notice]] = {
     "add": add_member,
     "role": change_role,
-    "token": give_token,
+    "token": create_token,
     "revoke": take_token,
     "remove": remove_member,
 }

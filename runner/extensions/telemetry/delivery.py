@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.telemetry.door import DoorAwayError, ReceiverBackoff
+from runner.extensions.telemetry.door import ReceiverBackoff, ReceiverDownError
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _convert_errors(path: Path) -> Iterator[None]:
         ) from error
 
 
-class DoorStatus(NamedTuple):
+class ReceiverStatus(NamedTuple):
     """The state of one receiver: the acknowledged position, and the reason for a pause, if any."""
 
     door: str
@@ -87,12 +87,12 @@ class CursorFile:
             return connection
 
     @contextlib.contextmanager
-    def door(self, name: str) -> Iterator[DoorCursors]:
+    def door(self, name: str) -> Iterator[ReceiverCursors]:
         """Open the cursors of one receiver. Raises RunnerError if they are not accessible."""
         with contextlib.closing(self._connect()) as connection:
-            yield DoorCursors(connection, name, self.path)
+            yield ReceiverCursors(connection, name, self.path)
 
-    def list_statuses(self) -> tuple[DoorStatus, ...]:
+    def list_statuses(self) -> tuple[ReceiverStatus, ...]:
         """Return the status of each receiver that ever got an event or failed."""
         query = """
             SELECT door, sum(seq), max(time), max(fault), max(since), max(tries) FROM (
@@ -100,7 +100,7 @@ class CursorFile:
               UNION ALL SELECT door, 0, '', fault, since, tries FROM faults)
             GROUP BY door ORDER BY door"""
         with contextlib.closing(self._connect()) as connection, _convert_errors(self.path):
-            return tuple(DoorStatus(*row) for row in connection.execute(query))
+            return tuple(ReceiverStatus(*row) for row in connection.execute(query))
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[bool]:
@@ -130,7 +130,7 @@ def take_over(old: Path, new: Path) -> Path:
     return new
 
 
-def require_alone(*, is_ours: bool, where: Path) -> None:
+def require_sole_process(*, is_ours: bool, where: Path) -> None:
     """Raise RunnerError where another process tells the same already."""
     if not is_ours:
         raise RunnerError(
@@ -141,7 +141,7 @@ def require_alone(*, is_ours: bool, where: Path) -> None:
         )
 
 
-class DoorCursors:
+class ReceiverCursors:
     """The cursors of one receiver; they move only after it acknowledged."""
 
     def __init__(self, connection: sqlite3.Connection, door: str, path: Path) -> None:
@@ -199,36 +199,36 @@ class Duty(Protocol):
     name: str
     shown: str
 
-    def go_on(self, cursors: DoorCursors) -> int:
-        """Deliver new events and return their number. Raises DoorAwayError and RunnerError."""
+    def go_on(self, cursors: ReceiverCursors) -> int:
+        """Deliver new events and return their number. Raises ReceiverDownError and RunnerError."""
 
     def close(self) -> None:
         """Close all open resources."""
 
 
-class DoorWork:
+class ReceiverWork:
     """Events of an outbox to one door."""
 
     def __init__(self, door: Receiver, outbox: Outbox) -> None:
         self.name, self.shown = door.name, door.shown
         self._door, self._outbox = door, outbox
 
-    def go_on(self, cursors: DoorCursors) -> int:
+    def go_on(self, cursors: ReceiverCursors) -> int:
         """Deliver the events after the cursors in order, and return their number."""
         number = 0
         try:
             for some in _group(self._outbox.read(cursors)):
                 self._send(some, cursors)
                 number += len(some)
-        except DoorAwayError:
+        except ReceiverDownError:
             self._outbox.look_again()
             raise
         return number
 
-    def _send(self, some: Sequence[Outgoing], cursors: DoorCursors) -> None:
+    def _send(self, some: Sequence[Outgoing], cursors: ReceiverCursors) -> None:
         try:
             self._door.send(some)
-        except DoorAwayError as away:
+        except ReceiverDownError as away:
             if away.acknowledged:
                 cursors.move(some[away.acknowledged - 1])
             raise
@@ -300,7 +300,7 @@ def _serve(
 
 
 def _follow(
-    work: Duty, cursors: DoorCursors, patience: Patience, tell: Callable[[str], None]
+    work: Duty, cursors: ReceiverCursors, patience: Patience, tell: Callable[[str], None]
 ) -> bool:
     """Deliver until the end; return whether the receiver got everything."""
     backoff, fault, silent, is_known = ReceiverBackoff(), "", 0.0, False
@@ -308,7 +308,7 @@ def _follow(
         is_over = patience.is_over()  # asked before: the next process sends what comes later
         try:
             work.go_on(cursors)
-        except (DoorAwayError, RunnerError) as error:
+        except (ReceiverDownError, RunnerError) as error:
             why, asked = _reason(error)
             if why != fault:
                 tell(f"{work.name} ({work.shown}): {why}")
@@ -330,7 +330,7 @@ def _follow(
             return True
 
 
-def _reason(error: DoorAwayError | RunnerError) -> tuple[str, float]:
-    if isinstance(error, DoorAwayError):
+def _reason(error: ReceiverDownError | RunnerError) -> tuple[str, float]:
+    if isinstance(error, ReceiverDownError):
         return error.why, error.wait
     return error.message, 0.0

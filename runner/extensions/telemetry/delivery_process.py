@@ -37,13 +37,13 @@ from runner.config.paths import Places
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.telemetry.delivery import (
     CursorFile,
-    DoorWork,
     Patience,
+    ReceiverWork,
     deliver,
-    require_alone,
+    require_sole_process,
     take_over,
 )
-from runner.extensions.telemetry.door import MOST_BYTES, DoorAwayError, Poster
+from runner.extensions.telemetry.door import MOST_BYTES, Poster, ReceiverDownError
 from runner.extensions.telemetry.outbox import FolderOutbox, StoreOutbox
 from runner.extensions.telemetry.spans import OtlpWork
 from runner.journal.lock import RunLock
@@ -97,7 +97,7 @@ class EventSource(NamedTuple):
     """Whether no run is active there."""
 
 
-def tell_source(
+def deliver_source(
     source: EventSource, tell: Callable[[str], None], *, follow: bool = False, beside: int = 0
 ) -> ExitCode:
     """Deliver all events once, until stopped, or until the accompanied run is over.
@@ -117,7 +117,7 @@ def tell_source(
                 work.close()
             if beside:
                 return ExitCode.OK
-        require_alone(is_ours=is_ours, where=file.path)
+        require_sole_process(is_ours=is_ours, where=file.path)
         behind = deliver(source.works, file, Patience(stop, is_over, _PATIENCE), tell)
     if ended_by == [signal.SIGINT]:
         return ExitCode.INTERRUPTED
@@ -175,9 +175,9 @@ def _is_run_over(is_idle: Callable[[], bool], pid: int) -> Callable[[], bool]:
 # --- the doors ----------------------------------------------------------------------------
 
 
-def require_doors(settings: Settings) -> None:
+def require_receivers(settings: Settings) -> None:
     """Raise RunnerError if the settings name no receiver."""
-    if not settings.has_doors:
+    if not settings.has_receivers:
         raise RunnerError(
             "no receiver of events is set",
             hint='set events.nats = "nats://HOST:4222", events.webhook = "https://…" or'
@@ -185,7 +185,7 @@ def require_doors(settings: Settings) -> None:
         )
 
 
-def describe_doors(source: EventSource) -> tuple[bool, list[dict[str, object]]]:
+def describe_receivers(source: EventSource) -> tuple[bool, list[dict[str, object]]]:
     """Return whether a process delivers now, and the status of each receiver."""
     file = CursorFile(source.cursors)
     known = {one.door: one for one in file.list_statuses()}
@@ -211,7 +211,7 @@ def describe_doors(source: EventSource) -> tuple[bool, list[dict[str, object]]]:
 
 def folder_source(project: Project, environ: Mapping[str, str]) -> EventSource:
     """Return the event source of a folder's journal. Raises RunnerError without receivers."""
-    require_doors(project.settings)
+    require_receivers(project.settings)
     works = open_works(project.settings.events, environ, lambda: FolderOutbox(project))
     own = project.settings.telemetry
     if own.otlp:  # drawn from a folder's journal alone: each of a team's workers draws its own
@@ -230,7 +230,7 @@ def store_source(
 
     Raises RunnerError where another does, or where there is no receiver.
     """
-    require_doors(settings)
+    require_receivers(settings)
     with contextlib.closing(event_rows.DeliveryTurn(store)) as turn:
         stored = partial(event_rows.StoredEvents, store, turn=turn)
         works = open_works(settings.events, environ, lambda: StoreOutbox(stored()))
@@ -249,10 +249,10 @@ def open_works(
     found: list[Duty] = []
     if events.nats:
         token = environ.get(events.key_env, "") if events.key_env else ""
-        found.append(DoorWork(NatsDoor(events.nats, events.days, token), outbox()))
+        found.append(ReceiverWork(NatsReceiver(events.nats, events.days, token), outbox()))
     if events.webhook:
         key = find_key(events.webhook_key_env, environ)
-        found.append(DoorWork(WebhookDoor(events.webhook, key), outbox()))
+        found.append(ReceiverWork(WebhookReceiver(events.webhook, key), outbox()))
     return found
 
 
@@ -262,7 +262,7 @@ def _cursors(environ: Mapping[str, str], source: str) -> Path:
     return Places.of(environ).state / "told" / f"{name}.sqlite"
 
 
-class WebhookDoor:
+class WebhookReceiver:
     """One address, with the key that both sides know."""
 
     name = "webhook"
@@ -273,7 +273,7 @@ class WebhookDoor:
         self._poster = Poster(url)
 
     def send(self, messages: Sequence[Outgoing]) -> None:
-        """Send messages in order. Raises DoorAwayError at the first unacknowledged one."""
+        """Send messages in order. Raises ReceiverDownError at the first unacknowledged one."""
         for place, message in enumerate(messages):
             # A lone surrogate becomes six ASCII characters, which in a JSON string are its own
             # escape.
@@ -289,8 +289,8 @@ class WebhookDoor:
             }
             try:
                 self._poster.post(body, headers)
-            except DoorAwayError as away:
-                raise DoorAwayError(away.why, place, away.wait) from away
+            except ReceiverDownError as away:
+                raise ReceiverDownError(away.why, place, away.wait) from away
 
     def close(self) -> None:
         """Close the connection."""
@@ -341,7 +341,7 @@ _ROOM = 1024
 """Bytes of headers within the server's limit for one message."""
 
 
-class NatsDoor:
+class NatsReceiver:
     """One server, or several of a cluster between commas."""
 
     name = "nats"
@@ -355,11 +355,11 @@ class NatsDoor:
         self._stream: Any = None
 
     def send(self, messages: Sequence[Outgoing]) -> None:
-        """Send messages in order. Raises DoorAwayError at the first unacknowledged one."""
+        """Send messages in order. Raises ReceiverDownError at the first unacknowledged one."""
         is_kept = self._client is not None
         try:
             self._loop.run_until_complete(self._send(messages))
-        except DoorAwayError as away:
+        except ReceiverDownError as away:
             # Between two calls a server's pings stay unanswered, and it drops such a client
             # (docs.nats.io, "Ping/Pong Protocol").
             if not is_kept or away.acknowledged:
@@ -389,7 +389,7 @@ class NatsDoor:
         except (errors.Error, OSError, TimeoutError, ValueError) as error:
             await self._leave()
             why = str(error) or type(error).__name__
-            raise DoorAwayError(display(why)[:200], acknowledged) from error
+            raise ReceiverDownError(display(why)[:200], acknowledged) from error
 
     async def _connect(self) -> None:
         options: dict[str, Any] = {"token": self._token} if self._token else {}
@@ -399,7 +399,7 @@ class NatsDoor:
             max_reconnect_attempts=1,  # the first connection heeds these, too
             reconnect_time_wait=0.1,
             connect_timeout=int(_SECONDS),
-            error_cb=_hear_nothing,
+            error_cb=_ignore_error,
             name="task-graph-runner",
             **options,
         )
@@ -434,7 +434,7 @@ class NatsDoor:
                 await asyncio.wait_for(client.close(), _SECONDS)
 
 
-async def _hear_nothing(_: Exception) -> None:
+async def _ignore_error(_: Exception) -> None:
     """Ignore the error: the failed call raises it, too."""
 
 

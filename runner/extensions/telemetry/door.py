@@ -35,7 +35,7 @@ _FIRST, _LONGEST = 0.5, 300.0
 _LONGEST_ASKED = 3600.0
 
 
-class DoorAwayError(Exception):
+class ReceiverDownError(Exception):
     """The receiver did not acknowledge: `acknowledged` of what it was sent, from the first on.
 
     A value between a door and its delivery; never shown as an error of ours.
@@ -57,7 +57,7 @@ class Receiver(Protocol):
     """Address in displayable form."""
 
     def send(self, messages: Sequence[Outgoing]) -> None:
-        """Send messages in order and wait for each acknowledgement. Raises DoorAwayError."""
+        """Send messages in order and wait for each acknowledgement. Raises ReceiverDownError."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -103,19 +103,19 @@ class Poster:
         self._connection: HTTPConnection | None = None
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> None:
-        """Post a request. Raises DoorAwayError unless a 2xx response comes in time."""
+        """Post a request. Raises ReceiverDownError unless a 2xx response comes in time."""
         try:
-            status, wait = self._ask_again(body, headers)
+            status, wait = self._send_with_reconnect(body, headers)
         except (OSError, HTTPException, ValueError) as error:
             self.close()
             why = str(error) or type(error).__name__
-            raise DoorAwayError(f"no answer: {display(why)[:200]}") from error
+            raise ReceiverDownError(f"no answer: {display(why)[:200]}") from error
         if status in _REDIRECTS:
-            raise DoorAwayError(f"redirect ({status}) not followed")
+            raise ReceiverDownError(f"redirect ({status}) not followed")
         if status not in _ACCEPTED:
-            raise DoorAwayError(f"it answered {status}", wait=wait)
+            raise ReceiverDownError(f"it answered {status}", wait=wait)
 
-    def _ask_again(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, float]:
+    def _send_with_reconnect(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, float]:
         """Send a request, again on a new connection if the server had closed the idle one."""
         if self._connection is None:
             return self._ask(body, headers)

@@ -43,7 +43,7 @@ _POLL, _STORE_POLL = 0.2, 0.5
 def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print a team's events, or send them. Raises RunnerError where its store is away."""
     if given.deliver or given.doors:
-        return _tell_doors(given, environ)
+        return _print_receivers(given, environ)
 
     after = _read_after(given.after)
     if "" in after:
@@ -51,7 +51,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with store_commands.open_team(given, environ) as store:
         build = build_queue.find_build(store, given.build).id if given.build else ""
         outbox = StoreOutbox(event_rows.StoredEvents(store, build))
-        return _print(outbox, given, after, (store_engine.StoreAwayError,))
+        return _print(outbox, given, after, (store_engine.StoreDownError,))
 
 
 def print_events_of_folder(
@@ -68,21 +68,21 @@ def print_events_of_folder(
     return _print(FolderOutbox(project), given, after)
 
 
-def _tell_doors(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+def _print_receivers(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Deliver, or print the status of each receiver; exit 1 if one does not answer."""
     if given.after or given.build or (given.deliver and given.doors):
         message = "use --deliver or --doors alone: each receiver has its own cursor"
         raise RunnerError(message, hint="runner team events --deliver --follow")
     with _source(given, environ) as source:
         if given.deliver:
-            return delivery_process.tell_source(
+            return delivery_process.deliver_source(
                 source, _tell, follow=given.follow, beside=given.beside
             )
-        going_on, rows = delivery_process.describe_doors(source)
+        going_on, rows = delivery_process.describe_receivers(source)
     if given.json:
         print(documents.document("doors", delivering=going_on, doors=rows), end="")
     else:
-        print("\n".join(_describe_door(row) for row in rows))
+        print("\n".join(_describe_receiver(row) for row in rows))
         print("a process delivers" if going_on else "no process delivers now")
     return ExitCode.FAILED if any(row["fault"] for row in rows) else ExitCode.OK
 
@@ -105,7 +105,7 @@ def _source(given: argparse.Namespace, environ: Mapping[str, str]) -> Iterator[E
         yield source
 
 
-def _describe_door(row: Mapping[str, object]) -> str:
+def _describe_receiver(row: Mapping[str, object]) -> str:
     events = plural(int(str(row["events"])), "event")
     text = f"{row['name']} ({display(str(row['address']))}): {events}"
     if row["last"]:

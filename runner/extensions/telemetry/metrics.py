@@ -212,7 +212,7 @@ class Metrics:
 
     async def answer(self, request: Request) -> Response:
         """Return the metrics if the request has the token."""
-        if not self._knows_token(request.headers.getlist("authorization")):
+        if not self._is_valid_token(request.headers.getlist("authorization")):
             refusal = "this needs the token that `runner serve --metrics-token` prints\n"
             return PlainTextResponse(refusal, 401, {"www-authenticate": "Bearer"})
         if importlib.util.find_spec("prometheus_client") is None:
@@ -223,7 +223,7 @@ class Metrics:
             text = await asyncio.to_thread(self._write, queue)
         return Response(text, headers={"content-type": _TYPE})
 
-    def _knows_token(self, headers: list[str]) -> bool:
+    def _is_valid_token(self, headers: list[str]) -> bool:
         """Return whether the token is valid; its file is read on every request."""
         try:
             token = self._token_file.read_bytes().strip()

@@ -166,7 +166,7 @@ class StoreOutbox:
         self._stored = stored
 
     def read(self, cursors: Cursors) -> Iterator[Outgoing]:
-        """Build by build, the oldest first. Raises StoreAwayError."""
+        """Build by build, the oldest first. Raises StoreDownError."""
         for build, repository in self._stored.list_unsettled(lambda one: cursors.place(one)[0]):
             # Asked before reading the clones' journals: a receiver of an end then has all events
             # before it; events written meanwhile come with the next read.

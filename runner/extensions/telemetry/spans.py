@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk import trace as sdk
     from opentelemetry.sdk.util import instrumentation
 
-    from runner.extensions.telemetry.delivery import DoorCursors
+    from runner.extensions.telemetry.delivery import ReceiverCursors
     from runner.journal.events import Record
 else:
     trace = lazy_module("opentelemetry.trace")
@@ -396,8 +396,8 @@ class OtlpWork:
         self._drawer = SpanDrawer(self._repository, content=self._content)
         self._spans: list[Span] = []
 
-    def go_on(self, cursors: DoorCursors) -> int:
-        """Send the spans that ended behind the cursor. Raises DoorAwayError, RunnerError: damage.
+    def go_on(self, cursors: ReceiverCursors) -> int:
+        """Send the spans that ended after the cursor. Raises ReceiverDownError, RunnerError (damage).
 
         The first look of a process reads the journal from its start: what was open at the cursor is
         drawn again, and sent when it ends.
@@ -420,7 +420,7 @@ class OtlpWork:
         self._send(cursors)
         return heard
 
-    def _send(self, cursors: DoorCursors) -> None:
+    def _send(self, cursors: ReceiverCursors) -> None:
         if self._spans:
             headers = {"Content-Type": "application/x-protobuf"}
             self._poster.post(self._encode(self._spans), headers)

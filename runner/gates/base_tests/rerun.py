@@ -50,7 +50,7 @@ def prove(check: Check, context: GateContext) -> Proved:
     if context.on_base is None or not context.base or not context.changes:
         return Proved(None)
     support = support_of(context)
-    if not _is_asked(support, context):
+    if not _may_weaken_tests(support, context):
         return Proved(None)
     asking = BaseComparison(context, support, Meaning.of(context))
     found: dict[str, Finding] = {}
@@ -68,7 +68,7 @@ def prove(check: Check, context: GateContext) -> Proved:
     return Proved(proof, tuple(_limit_findings(shown)))
 
 
-def _is_asked(support: Support, context: GateContext) -> bool:
+def _may_weaken_tests(support: Support, context: GateContext) -> bool:
     """Return whether support files changed, or tests were skipped or deselected."""
     if support.touches:
         return True

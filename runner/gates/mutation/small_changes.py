@@ -9,7 +9,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.coverage.lines import find_added_lines
-from runner.gates.left_out import only_tells
+from runner.gates.left_out import is_logging_call
 from runner.gates.mutation.function_bodies import find_changed_functions, line_starts
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
@@ -113,7 +113,7 @@ def _of_nodes(root: Node) -> Iterator[Place]:
 
 def _tells(node: Node) -> bool:
     called = node.child_by_field_name("function") or node.child_by_field_name("macro")
-    return called is not None and only_tells((called.text or b"").decode("utf-8", "replace"))
+    return called is not None and is_logging_call((called.text or b"").decode("utf-8", "replace"))
 
 
 def _of_node(node: Node) -> Iterator[Place]:
@@ -165,7 +165,7 @@ def _of_python(root: ast.AST, content: bytes) -> Iterator[Place]:
     left = [root]
     while left:
         node = left.pop()
-        if isinstance(node, ast.Call) and only_tells(ast.unparse(node.func)):
+        if isinstance(node, ast.Call) and is_logging_call(ast.unparse(node.func)):
             continue
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue

@@ -374,13 +374,13 @@ def main(environ: Mapping[str, str]) -> int:
         wire.end()
         return 1
     except _Asked:
-        _let_end(client)
+        _cancel_session(client)
         return 128 + signal.SIGTERM
     wire.end()
     return 0
 
 
-def _let_end(client: Client) -> None:
+def _cancel_session(client: Client) -> None:
     """Cancel the session and read the agent's output for a short time."""
     signal.signal(signal.SIGALRM, _stop)
     signal.alarm(_TO_END)

@@ -19,8 +19,8 @@ from runner import effects
 from runner.errors import RunnerError
 from runner.implementers.agents import hooks as hooking
 from runner.implementers.agents.home import (
+    hide_configuration,
     household,
-    out_of_sight,
     path_with,
     program_outside,
     scrub_files,
@@ -149,7 +149,7 @@ def hold_session(
     preset = replace(program.preset, variables=(*program.preset.variables, *program.more_variables))
     with household(preset, work.place.box, environ, program.more_files) as its_home:
         context = _SessionContext(program, brief, work, mode, prompt, its_home, found)
-        with out_of_sight(preset.aside, preset.litter, work):
+        with hide_configuration(preset.aside, preset.litter, work):
             return context.work()
 
 
@@ -189,7 +189,7 @@ class _SessionContext:
                 stdin=self._stdin(),
                 reads_only=not self.mode.writes,
             )
-        hooking.have_asked(context, self._hook)
+        hooking.ask_about_blocked(context, self._hook)
         # deltas may spell a key that no single line of the log contained
         transcript.text = redact(transcript.text, known)
         transcript.error = redact(transcript.error, known)
@@ -444,9 +444,9 @@ class Following:
                 self.ended.set()
             self._take()
             self._judge()
-            self._tell_silence()
+            self._report_silence()
 
-    def _tell_silence(self) -> None:
+    def _report_silence(self) -> None:
         """Pass on what a program waits with that has not begun to work: a login, the network."""
         since = self._quiet_since
         if since is None or effects.monotonic() - since < self._patience:

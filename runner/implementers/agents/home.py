@@ -284,10 +284,10 @@ def _strike_whole(path: Path, values: list[bytes]) -> bool:
 def program_outside(name: str, context: ImplementerContext) -> Path | None:
     """Return the program on PATH outside the repository, or None."""
     path = context.environment.get("PATH", os.defpath)
-    return program_beside(name, path, (context.place.shown, context.place.tree))
+    return find_program_outside(name, path, (context.place.shown, context.place.tree))
 
 
-def program_beside(name: str, path: str, folders_of_it: tuple[Path, ...]) -> Path | None:
+def find_program_outside(name: str, path: str, folders_of_it: tuple[Path, ...]) -> Path | None:
     """Return a program on PATH that is outside of these folders, or None."""
     here = tuple(map(os.path.realpath, folders_of_it))
     folders = path.split(os.pathsep)
@@ -313,7 +313,7 @@ def path_with(path: str, program: Path) -> str:
 
 
 @contextlib.contextmanager
-def out_of_sight(
+def hide_configuration(
     aside: tuple[str, ...], litter: tuple[str, ...], context: ImplementerContext
 ) -> Iterator[None]:
     """Move files that would configure the program out of the tree, restore them and clean up."""

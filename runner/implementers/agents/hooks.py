@@ -92,7 +92,7 @@ def _rule(row: dict[str, str]) -> Permission:
     return Permission(row["tool"], row["pattern"], Permit(row["action"]))
 
 
-def note_asked(path: Path, tool: str, subject: str) -> None:
+def save_question(path: Path, tool: str, subject: str) -> None:
     """Save a question for the person next to the rules, where the session finds it."""
     kept = path.with_name(_ASKED)
     effects.step("append", kept)
@@ -100,7 +100,7 @@ def note_asked(path: Path, tool: str, subject: str) -> None:
         file.write(json.dumps([tool, subject]) + "\n")
 
 
-def have_asked(context: ImplementerContext, path: Path) -> None:
+def ask_about_blocked(context: ImplementerContext, path: Path) -> None:
     """Ask a person about the calls that the hook of a session blocked, if a rule requires it.
 
     The program could have written the file itself: what it says is held to the rules again.

@@ -219,10 +219,10 @@ class AgentProgram:
 
     def lacks_program(self, environ: Mapping[str, str], root: Path) -> Finding | None:
         """Return a finding if the program or its login is missing, or None."""
-        from runner.implementers.agents.home import program_beside
+        from runner.implementers.agents.home import find_program_outside
 
         path = environ.get("PATH", "")
-        found = program_beside(self.preset.starts or self.preset.program, path, (root,))
+        found = find_program_outside(self.preset.starts or self.preset.program, path, (root,))
         return self.make_missing() if found is None else self.lacks_login(environ)
 
     def lacks_login(self, environ: Mapping[str, str]) -> Finding | None:

@@ -38,10 +38,10 @@ def imports_of(path: str, content: bytes) -> frozenset[str]:
     if tree is None:
         return around | {UNREADABLE}
     found = {key for node in ast.walk(tree) for key in _keys_in(node, path)}
-    return around | found | ({DYNAMIC} if _hands_on_loaders(tree) else frozenset())
+    return around | found | ({DYNAMIC} if _exposes_loaders(tree) else frozenset())
 
 
-def _hands_on_loaders(tree: ast.Module) -> bool:
+def _exposes_loaders(tree: ast.Module) -> bool:
     """Return whether an import function is aliased or passed as a value."""
     called = {id(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
     for node in ast.walk(tree):

@@ -82,7 +82,7 @@ def read_checklist(text: str, form: Form) -> ForeignPlan:
     keyed = _Keys(form)
     tasks = list(_in_order(lines, keyed))
     for number, sentence in sayings:
-        if not _take_saying(sentence, tasks):
+        if not _parse_dependency_text(sentence, tasks):
             left.append((number, sentence))
     return ForeignPlan(form, tuple(tasks), tuple(left))
 
@@ -278,7 +278,7 @@ class _Order:
 # --- sayings of dependencies ----------------------------------------------------------
 
 
-def _take_saying(sentence: str, tasks: list[ForeignTask]) -> bool:
+def _parse_dependency_text(sentence: str, tasks: list[ForeignTask]) -> bool:
     """Add what a line tells of dependencies; False where it tells nothing that is understood."""
     found = _NEEDS.search(sentence) or _FIRST.search(sentence)
     if found is None:

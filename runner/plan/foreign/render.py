@@ -1,7 +1,7 @@
 """Render another tool's task as a TASK-GRAPH.md section with safe fields only.
 
 Whatever was written there (headings, fences with commands, fields, `!` lines) arrives as plain
-words; `is_as_meant` reads the section again and tells whether that is so.
+words; `parses_back` reads the section again and tells whether that is so.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _render_item(line: str) -> str:
     return f"  - {item.id}: {inert(item.text)}" if item.id else f"  - {inert(line)}"
 
 
-def is_as_meant(section: NewSection) -> bool:
+def parses_back(section: NewSection) -> bool:
     """Return whether a section parses as one task with exactly these fields."""
     plan = read_plan(section.text.encode("utf-8", "replace"), "TASK-GRAPH.md")
     if len(plan.tasks) != 1 or any(problem.is_error for problem in plan.problems):

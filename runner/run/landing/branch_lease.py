@@ -19,7 +19,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.lazy_dataclass import dataclass
 from runner.repo.lease_text import BOUND, LeaseHolder, read_lease, refs_of, write_lease
 from runner.repo.objects import DURABLE
-from runner.repo.remote import Move, PublishError, Remote, RemoteAwayError, Swap
+from runner.repo.remote import Move, PublishError, Remote, RemoteDownError, Swap
 from runner.run.landing.lease_standing import (
     LeaseMemory,
     find_standing,
@@ -117,7 +117,7 @@ class BranchLease:
         self._stack.close()
 
     def look(self) -> LeaseState:
-        """Return the state of the lease. Raises RemoteAwayError and RunnerError."""
+        """Return the state of the lease. Raises RemoteDownError and RunnerError."""
         with Remote(self.repository, self.name, self.environ) as self._remote:
             return self._stand(self._remote.read(*refs_of(self.branch)))
 
@@ -133,7 +133,7 @@ class BranchLease:
                 raise make_held_error(self.name, self.branch, there, self.seconds)
             if not reason:
                 self._require_tip(seen)
-            if self._swap_in(there, seen, reason) and self._is_alone(reason):
+            if self._swap_in(there, seen, reason) and self._is_sole_holder(reason):
                 return
         raise PublishError(
             f"the lease of {display(self.branch)} changed while it was being taken",
@@ -141,7 +141,7 @@ class BranchLease:
             code=ExitCode.CONFLICT,
         )
 
-    def take_by_hand(self, reason: str) -> tuple[LeaseState, PublishError | None]:
+    def take_manually(self, reason: str) -> tuple[LeaseState, PublishError | None]:
         """Take the lease for this clone's next run from its holder.
 
         Return how it stood before, and what keeps that run from beginning.
@@ -155,7 +155,7 @@ class BranchLease:
                 return before, error
         return before, None
 
-    def give_back_left(self) -> None:
+    def release_leftover_lease(self) -> None:
         """Release the lease of a killed run of this clone; no other is touched.
 
         Raises RunnerError where the remote is away.
@@ -201,7 +201,7 @@ class BranchLease:
                 return False
         raise make_refused_error(self.name, self.branch, came.output)
 
-    def _is_alone(self, reason: str) -> bool:
+    def _is_sole_holder(self, reason: str) -> bool:
         """Return whether no lease exists in the other place; if one does, release this one."""
         other = next(ref for ref in refs_of(self.branch) if ref != self._ref)
         try:
@@ -239,7 +239,7 @@ class BranchLease:
                 self.renew()
 
     def renew(self) -> bool:
-        """Renew the lease; False if it is lost. Raises RemoteAwayError."""
+        """Renew the lease; False if it is lost. Raises RemoteDownError."""
         with self._lock:
             if self._lost is None and not self._over.is_set():
                 self._hear(self._remote.swap(self._next()))
@@ -290,7 +290,7 @@ class BranchLease:
     def move(self, head: Head, commit: str) -> None:
         """Move the remote's branch from `head` to a commit that stands on it, with the lease.
 
-        Raises PublishError where nothing moved, and nothing is to move here; RemoteAwayError
+        Raises PublishError where nothing moved, and nothing is to move here; RemoteDownError
         where that is not known: the next run looks first.
         """
         if self.trouble:
@@ -301,7 +301,7 @@ class BranchLease:
             if self._lost is not None:
                 raise self._make_trouble()
             if head.commit != self._tip or head.ref != self._branch_ref:
-                self._look_at_tip(head)
+                self._check_pushed(head)
             # On disk before the push: after a crash it names the commit being pushed, and only the
             # remote knows whether it arrived.
             self.repository.git.with_settings(DURABLE).run("update-ref", PUBLISHING, commit)
@@ -320,7 +320,7 @@ class BranchLease:
         while True:
             try:
                 came = self._remote.swap(branch, self._next())
-            except RemoteAwayError as error:
+            except RemoteDownError as error:
                 if effects.monotonic() > until:
                     raise make_unanswered_error(error) from error
                 self._over.wait(min(_PAUSE, self.seconds / _BEATS))
@@ -332,7 +332,7 @@ class BranchLease:
             if not (late and came.seen.get(self._branch_ref) == self._tip):
                 return came
 
-    def _look_at_tip(self, head: Head) -> None:
+    def _check_pushed(self, head: Head) -> None:
         """Check that a person who committed here has pushed as well."""
         tip = self._remote.read(self._branch_ref).get(self._branch_ref)
         if tip != head.commit or head.ref != self._branch_ref:

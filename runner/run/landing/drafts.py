@@ -187,5 +187,5 @@ def _is_own_document(repository: Repository, base: str, change: Change) -> bool:
     if change.path in PLANS:
         before = repository.blob(base, change.path) if base else None
         after = change.content
-        return bool(before and after and edit.differs_in_statuses_alone(before, after))
+        return bool(before and after and edit.differs_only_in_statuses(before, after))
     return change.path.startswith(_BUILD)

@@ -42,7 +42,7 @@ class EndLease(BranchLease):
             self._remote.fetch_into(self.repository, tip)
 
     def look_again(self) -> str:
-        """Return the tip of the remote's branch, fetched if needed. Raises RemoteAwayError."""
+        """Return the tip of the remote's branch, fetched if needed. Raises RemoteDownError."""
         with self._lock:
             seen = self._remote.read(self._branch_ref)
             self._require_tip(seen)
@@ -91,10 +91,10 @@ def open_lease(
 # --- the branch of its own ------------------------------------------------------------
 
 
-def go_apart(repository: Repository, name: str, environ: Mapping[str, str]) -> str:
+def switch_to_unpublished(repository: Repository, name: str, environ: Mapping[str, str]) -> str:
     """Switch to the unpublished branch, updated from the remote. Raises PublishError.
 
-    `name` is the remote's; gives the branch. Raises PublishError, and RemoteAwayError.
+    `name` is the remote's; gives the branch. Raises PublishError, and RemoteDownError.
     """
     head = repository.find_head()
     if head.detached or not head.ref.startswith(HEADS):
@@ -158,7 +158,7 @@ def has_merges(repository: Repository, tip: str) -> bool:
     return bool(repository.git.run(*words).strip())
 
 
-def go_home(repository: Repository) -> str:
+def return_to_branch(repository: Repository) -> str:
     """Move the branch to what was published of it, and be on it again; why not, in words."""
     head = repository.find_head()
     branch, commit = head.ref.removeprefix(_APART), head.commit or ""

@@ -17,7 +17,7 @@ from runner.repo.landed_commits import name_project
 from runner.repo.trailers import build_message, coverage_line, subject, task_trailers, tools_line
 from runner.run.landing.git_locks import move_branch, prepare_index
 from runner.writes import safe_io
-from runner.writes.safe_io import sweep_beneath
+from runner.writes.safe_io import sweep_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -112,7 +112,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class FilesInTheWay:
+class ConflictingFiles:
     """A person's edits or untracked files stand where the task wants to write."""
 
     paths: tuple[str, ...]
@@ -139,7 +139,7 @@ class Unavailable:
     message: str
 
 
-Refusal: TypeAlias = Moved | Conflict | FilesInTheWay | Filtered | Elsewhere | Unavailable
+Refusal: TypeAlias = Moved | Conflict | ConflictingFiles | Filtered | Elsewhere | Unavailable
 Result: TypeAlias = Landed | Refusal
 
 
@@ -314,7 +314,7 @@ class Lander:
         if filtered:
             return Filtered(filtered)
         blocked = safe_io.in_the_way(self.root, outcome.changes, converts=self._converts)
-        return FilesInTheWay(blocked) if blocked else None
+        return ConflictingFiles(blocked) if blocked else None
 
     def commit(self, task: Task, outcome: Outcome, parent: str | None, review: str) -> Commit:
         """Create a task's commit on `parent` with its evidence, without moving a branch."""
@@ -404,7 +404,7 @@ def complete_landing(lander: Lander, open_landing: Record) -> Landed | None:
         return None
     # Temporary file that `place` makes before the rename; no record has its name.
     for path in event.paths:
-        sweep_beneath(lander.root, path)
+        sweep_below(lander.root, path)
     # By trailers, not by name alone: after the crash a person may have rebased or amended the
     # commit.
     found = (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from runner.repo.remote import Remote, RemoteAwayError
+    from runner.repo.remote import Remote, RemoteDownError
 
 _FILE = "lease.json"
 _TOKEN = "token"
@@ -119,7 +119,7 @@ def find_standing(
     """Return the state of a branch's lease, from whichever of its two refs is held.
 
     `seen` are the remote's refs, `seconds` the own ttl: a holder that asks for more has it.
-    Raises RemoteAwayError.
+    Raises RemoteDownError.
     """
     found = []
     for ref in refs_of(branch):
@@ -163,7 +163,7 @@ def make_refused_error(name: str, branch: str, output: str) -> PublishError:
     )
 
 
-def make_unanswered_error(error: RemoteAwayError) -> RunnerError:
+def make_unanswered_error(error: RemoteDownError) -> RunnerError:
     """Return the error for a remote that became unreachable during a landing."""
     return RunnerError(
         f"{error.message}, so it is unknown whether the last landing arrived there",

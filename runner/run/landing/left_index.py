@@ -10,7 +10,7 @@ from runner.repo import index_lock
 from runner.repo.read import Repository
 from runner.run.landing.lander import changes_between
 from runner.writes import safe_io
-from runner.writes.safe_io import sweep_beneath
+from runner.writes.safe_io import sweep_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ def _finish(repository: Repository, left: _Left) -> str:
         return "removed the index.lock of a killed run: its commit is not on the branch"
     changes = changes_between(repository, left.base or None, left.commit)
     for change in changes:
-        sweep_beneath(repository.root, change.path)
+        sweep_below(repository.root, change.path)
     converts = repository.configuration().is_true("core.autocrlf")
     # Files that a person changed meanwhile stay theirs; the next run stages the task's.
     safe_io.place(repository.root, changes, converts=converts)

@@ -22,7 +22,7 @@ _KINDS = ("held", "tried", "phases", "drafts")
 _JOURNAL = "artifacts/build/journal.jsonl"
 
 
-def take_old_refs(repository: Repository) -> None:
+def move_old_refs(repository: Repository) -> None:
     """Move this plan's to its own names; asks no git where there are none."""
     if not own_name(repository, ""):  # the plain names are its own
         return

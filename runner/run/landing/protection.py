@@ -33,12 +33,12 @@ def find_protection(remote: Remote, repository: Repository, branch: str, tip: st
     commit = remote.write_commit(message, tree=tree, parent=tip)
     ref = f"refs/heads/{branch}"
     below = f"{ref}/probe-{effects.new_id()}"
-    refusals = remote.try_in_vain(commit, ref, below)
+    refusals = remote.probe_refusal(commit, ref, below)
     if not any(word in refusals.get(ref, "") for word in _DECLINED):
         return "" if ref in refusals else None
     # A rule about all new refs also rejects the probe's own name: then nothing is known about the
     # branch.
-    alone = remote.try_in_vain(commit, below)
+    alone = remote.probe_refusal(commit, below)
     is_name = any(word in alone.get(below, "") for word in _DECLINED)
     return None if is_name else refusals[ref]
 

@@ -219,13 +219,13 @@ def find_amendable(
         return None
     if head.branch is None or head.beneath is not None or repository.publish is not None:
         return None
-    parent = _find_only_parent(repository, commit, message)
+    parent = _find_sole_parent(repository, commit, message)
     if parent is None or _is_named(repository, head, commit):
         return None
     return parent
 
 
-def _find_only_parent(repository: Repository, commit: str, message: str) -> str | None:
+def _find_sole_parent(repository: Repository, commit: str, message: str) -> str | None:
     """Return the parent of an unsigned commit with one parent and this message, else None."""
     # as stored: grafts, replacements and the log encoding change the output of `git log`
     git = repository.git.with_settings(GIT_NO_REPLACE_OBJECTS="1")

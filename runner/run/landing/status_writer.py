@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import StatusesPublished
-from runner.journal.grading import grade_alone, grades_of
+from runner.journal.grading import grade_one, grades_of
 from runner.lazy_dataclass import dataclass
 from runner.model import Grade, Status, digest_of, grade_of
 from runner.model.grades import is_grade, without_proof
@@ -91,7 +91,7 @@ def format_note(known: TaskState, there: str = "") -> str:
         return ""
     if known.waived is not None:
         return f"{Grade.WAIVED}: {known.waived.reason}"
-    if grade_alone(known).is_proven:
+    if grade_one(known).is_proven:
         return ""
     if known.unproven:
         return f"{Grade.UNPROVEN}: {known.unproven}"
@@ -127,10 +127,10 @@ def find_differing(tasks: Sequence[Task], journal: JournalWriter) -> dict[str, t
     """Return the statuses and notes that differ from the plan, by task."""
     planned = {task.id: task for task in tasks}
     return {id_: row for id_, row in statuses_of(tasks, journal).items()
-            if says_other(planned[id_], *row)}  # fmt: skip
+            if needs_write(planned[id_], *row)}  # fmt: skip
 
 
-def says_other(task: Task, status: Status, note: str) -> bool:
+def needs_write(task: Task, status: Status, note: str) -> bool:
     """Return whether the plan must be written to show this status and note.
 
     Who writes a plain DONE over one that says what it is worth proves nothing by it: a record
@@ -166,7 +166,7 @@ def _of_needs(task: Task, states: Mapping[str, TaskState]) -> str:
     lacking = [
         one
         for one, known in needs.items()
-        if (known.unproven or not known.verified) and not grade_alone(known).is_proven
+        if (known.unproven or not known.verified) and not grade_one(known).is_proven
     ]
     for grade in (Grade.UNPROVEN, Grade.WAIVED):
         for one in lacking:

@@ -69,7 +69,7 @@ class Measure(NamedTuple):
         return self.used >= self.limit
 
     @property
-    def is_near(self) -> bool:
+    def is_nearly_used_up(self) -> bool:
         """Whether a person is to be warned."""
         return self.used >= WARNED_AT * self.limit
 
@@ -260,7 +260,7 @@ class RunBudget:
 
     def _warn(self, who: str, limits: BudgetLimits, usage: Usage) -> None:
         for one in measures(replace(limits, minutes=None), Spent(usage=usage)):
-            if one.is_near and (who, one.name) not in self._warned:
+            if one.is_nearly_used_up and (who, one.name) not in self._warned:
                 self._warned.add((who, one.name))
                 self.say(f"{who} has used at least {WARNED_AT:.0%} of a limit: {one}")
 

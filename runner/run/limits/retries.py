@@ -61,7 +61,7 @@ class Retries:
         chosen = self.preparation.implementer(task)
         return None if isinstance(chosen, Finding) else chosen
 
-    def gives_the_same(self, task: Task) -> bool:
+    def would_repeat(self, task: Task) -> bool:
         """Return whether another attempt would produce identical files."""
         implementer = self.implementer(task)
         adopted = task.id in self.preparation.adopted
@@ -74,7 +74,7 @@ class Retries:
         repaired = (
             failure_policy.count_worked(tries) >= failure_policy.COURSES[Failure.SEMANTIC].tries
         )
-        if self.gives_the_same(task) or len(tries) >= self._most(task):
+        if self.would_repeat(task) or len(tries) >= self._most(task):
             return True
         spent = budget.sum_spent(known)
         spent = budget.Spent(spent.seconds + outcome.seconds, spent.usage + outcome.usage)
@@ -106,7 +106,7 @@ class Retries:
         elif outcome.ending is Ending.BLOCKED:
             reason = outcome.reason or Reason.CHECKS
             is_read = bool(outcome.tree) and reason not in _TOLD
-            note = what_failed(outcome, 1) if is_read else _first_refusal(outcome)
+            note = describe_failures(outcome, 1) if is_read else _first_refusal(outcome)
             self.books.block(task, outcome, reason, note)
         elif not same and (outcome.failure is not None or self._is_agent(task)):
             self._by_its_class(task, outcome)
@@ -129,12 +129,12 @@ class Retries:
             self.books.record_finished(task, failed)
             self.stop(task, failed, str(late))
         else:
-            self.again(task, failed, same=self.gives_the_same(task))
+            self.again(task, failed, same=self.would_repeat(task))
 
     def _not_adopted(self, task: Task, outcome: Outcome) -> None:
         """Block a task whose adopted branch did not pass; the branch stays unchanged."""
         branch = self.preparation.adopted[task.id].branch
-        note = f"{what_failed(outcome, 1)} on {branch}"
+        note = f"{describe_failures(outcome, 1)} on {branch}"
         reason = outcome.reason or Reason.CHECKS
         event = TaskBlocked(reason=reason, note=note, draft=branch, findings=outcome.findings)
         self.journal.note(event, task=task.id, attempt=outcome.attempt, durable=True)
@@ -161,7 +161,7 @@ class Retries:
             self.stop(task, outcome, f"{all_failed(outcome, known.tries)}; used {used}")
         else:
             if looped:
-                self._begin_anew(task, outcome, known)
+                self._start_over(task, outcome, known)
             self._wait(task, outcome, max(step.seconds * self.settings.build.backoff, asked))
 
     def _over(self, task: Task, outcome: Outcome, reason: Reason, note: str) -> None:
@@ -172,7 +172,7 @@ class Retries:
             reason = Reason.REVIEW if has_rejection(outcome.findings) else reason
             self.books.block(task, outcome, reason, note)
 
-    def _begin_anew(self, task: Task, outcome: Outcome, known: TaskState) -> None:
+    def _start_over(self, task: Task, outcome: Outcome, known: TaskState) -> None:
         """Start over: give the next attempt only the repeated failure, not the previous work."""
         self.preparation.forget(task)
         findings = (failure_policy.warning(known.tries), *outcome.findings)
@@ -210,11 +210,11 @@ class Retries:
             seconds = None if pause is None else max(pause * self.settings.build.backoff, asked)
         elif failure_policy.gave_the_same(known.tries):
             seconds = None
-        if seconds is None or self.gives_the_same(task) or self._find_exhausted(task) is not None:
+        if seconds is None or self.would_repeat(task) or self._find_exhausted(task) is not None:
             return None
         self.remember(outcome)
         if looped:
-            self._begin_anew(task, outcome, known)
+            self._start_over(task, outcome, known)
         if seconds > 0:
             self.say(f"{task.id} is retried in {seconds:.1f} s: {_first_refusal(outcome)}")
         return seconds
@@ -264,7 +264,7 @@ def as_failed(outcome: Outcome, late: Deadline) -> Outcome:
     return replace(outcome, ending=Ending.FAILED, findings=(finding, *others))
 
 
-def what_failed(outcome: Outcome, tries: int) -> str:
+def describe_failures(outcome: Outcome, tries: int) -> str:
     """Return `TC-003 failed 5 times` for the status note; for a limit, what was used up."""
     first = next((one for one in outcome.findings if one.refuses), None)
     if first is not None and first.check == budget.CHECK:
@@ -282,9 +282,9 @@ def all_failed(outcome: Outcome, tries: Sequence[Try]) -> str:
     worked = [one for one in tries if failure_policy.class_of(one) is Failure.SEMANTIC]
     checks = {one.check for one in outcome.findings if one.refuses}
     if _was_ended(outcome):
-        return what_failed(outcome, sum(budget.CHECK in one.checks for one in worked))
+        return describe_failures(outcome, sum(budget.CHECK in one.checks for one in worked))
     if all(checks <= set(one.checks) for one in worked):
-        return what_failed(outcome, len(worked))
+        return describe_failures(outcome, len(worked))
     return f"{len(worked)} attempts failed, the last by {_checks_of(outcome)}"
 
 

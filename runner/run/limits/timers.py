@@ -83,10 +83,10 @@ class Timers:
         if isinstance(message, Finished):
             self._deadlines.over(message.task)
         if times:
-            self._look_at_the_clock(effects.monotonic())
+            self._check_deadlines(effects.monotonic())
         return message
 
-    def _look_at_the_clock(self, now: float) -> None:
+    def _check_deadlines(self, now: float) -> None:
         """Warn of what comes near its end, and end what has come to it."""
         for name, near in self._deadlines.take_near(now):
             who, share = name or "the run", budget.WARNED_AT
@@ -103,7 +103,7 @@ class Timers:
             self._deadlines.over(id_)
             self.workers.end(id_)
 
-    def look_into_the_purse(self) -> None:
+    def check_budget(self) -> None:
         """Start nothing more where a budget of the run is used up."""
         purse = self.settlement.preparation.purse
         used = purse.used_up if purse is not None else None

@@ -23,7 +23,7 @@ from runner.repo.refs import sweep_drafts
 from runner.run.landing import (
     drafts,
 )
-from runner.run.landing.old_refs import take_old_refs
+from runner.run.landing.old_refs import move_old_refs
 from runner.run.planned import (
     phases,
 )
@@ -31,7 +31,7 @@ from runner.run.planned.phases import Step, phase_step, plan_of
 from runner.run.review import Answer, Spot
 from runner.run.reviewers import Reviewer
 from runner.secrets.redact import redact
-from runner.writes.safe_io import sweep_beneath, write_beneath
+from runner.writes.safe_io import sweep_below, write_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -99,10 +99,10 @@ class TaskPlans:
         What a killed run left behind of others is let go of.
         """
         # Any name works: the sweep covers temporary files of the whole folder.
-        sweep_beneath(self.root, f"{FOLDER}/TASK-001.md")
+        sweep_below(self.root, f"{FOLDER}/TASK-001.md")
         state = self.journal.state
         with self.journal.tolerate("could not remove refs of earlier runs"):
-            take_old_refs(self.repository)
+            move_old_refs(self.repository)
             phases.sweep(self.repository, lambda id_: state.task(id_).kept is not None)
             drafts.sweep_tried(self.repository, lambda id_: bool(state.task(id_).tries))
             sweep_drafts(self.repository, lambda id_: state.task(id_).status is Status.DONE)
@@ -188,7 +188,7 @@ class TaskPlans:
         """Write down what came of a session or of a phase; False where it is work to settle."""
         there = self.journal.state.task(task.id).open_attempt
         if there is not None and there.mode == PLAN:
-            outcome = self._review_again(task, outcome)
+            outcome = self._recheck_plan(task, outcome)
         match (there.mode if there else "", outcome.ending):
             case (kind, Ending.PASSED) if kind == PLAN and outcome.plan is not None:
                 self._present(task, outcome.plan)
@@ -205,7 +205,7 @@ class TaskPlans:
                 self._send_back(task, outcome)
         return False
 
-    def _review_again(self, task: Task, outcome: Outcome) -> Outcome:
+    def _recheck_plan(self, task: Task, outcome: Outcome) -> Outcome:
         """Check the plan in a session's outcome again, since a worker may have made it."""
         if outcome.ending is not Ending.PASSED:
             return outcome
@@ -341,5 +341,5 @@ def parse_edited_plan(
 def keep_plan(root: Path, task: str, content: bytes) -> str:
     """Write the file of a task's plan; gives its path, relative to the project."""
     path = f"{FOLDER}/{task}.md"
-    write_beneath(root, path, content, _MODE)
+    write_below(root, path, content, _MODE)
     return path

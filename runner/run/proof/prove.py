@@ -19,7 +19,7 @@ from runner.journal.events import GateCompleted, GateStarted
 from runner.model import ReviewMode
 from runner.plan.proofs import find_examples
 from runner.plan.shell.shell_commands import starts_no_program
-from runner.run.proof.stages import count_named, tell_stage
+from runner.run.proof.stages import count_named, report_stage
 from runner.run.secret_leases import lend_to_traced
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -64,7 +64,7 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> T
 
     def on_took(check: str, seconds: float) -> None:
         before = " on the base" if check.startswith("gate:") else ""
-        tell_stage(assignment, site, f"{check}{before}", seconds)
+        report_stage(assignment, site, f"{check}{before}", seconds)
 
     own = prove_all(
         asked, settings, context, started=on_started, completed=on_completed, took=on_took

@@ -42,10 +42,10 @@ def measure_stage(assignment: Assignment, site: WorkerContext, stage: str) -> It
     """Report how long a part of the attempt takes."""
     began = effects.monotonic()
     yield
-    tell_stage(assignment, site, stage, effects.monotonic() - began)
+    report_stage(assignment, site, stage, effects.monotonic() - began)
 
 
-def tell_stage(assignment: Assignment, site: WorkerContext, stage: str, seconds: float) -> None:
+def report_stage(assignment: Assignment, site: WorkerContext, stage: str, seconds: float) -> None:
     """Report a part of the attempt that took so long."""
     if seconds >= _LEAST:
         count_named(seconds)

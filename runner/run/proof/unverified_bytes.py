@@ -20,7 +20,7 @@ from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.plan.globs import is_glob
-from runner.repo.commit import is_about, says_files
+from runner.repo.commit import is_about, records_content
 from runner.repo.git import text
 from runner.repo.head import OWNERSHIP_MAP, PLANS
 from runner.repo.landed_commits import is_unnamed, make_own_test
@@ -108,7 +108,7 @@ class Bytes:
         """Git is asked twice for all tasks together."""
         landings = _landings(self.repository, self.head)
         entries = entries_of(self.repository, [one.commit for one in landings])
-        for one, changed in self._tell_apart(landings, entries):
+        for one, changed in self._split_landings(landings, entries):
             is_proven = one.claims and self._is_proof(one, changed)
             if one.claims and not is_proven:
                 self._claimed.add(one.commit)
@@ -118,7 +118,7 @@ class Bytes:
                 if one.task:
                     self._wrote.setdefault(one.task, {})[entry.path] = None
 
-    def _tell_apart(
+    def _split_landings(
         self, landings: Iterable[_Landing], entries: Mapping[str, Sequence[TreeChange]]
     ) -> Iterator[tuple[_Landing, Sequence[TreeChange]]]:
         """Yield each landing with its changes.
@@ -144,7 +144,7 @@ class Bytes:
 
     def _is_proof(self, one: _Landing, changed: Sequence[TreeChange]) -> bool:
         """Return whether a landing's proof is about the bytes in its commit."""
-        if says_files(one.trailers):
+        if records_content(one.trailers):
             return is_about(self.repository.prefix, changed, one.trailers)
         return self.made(one.commit)
 
@@ -243,7 +243,7 @@ def find_unverified(
         unlike = [path for path in owned[task.id] if path in changed or path in edited]
         unlike = [path for path in unlike if _is_its_own(task, path)]
         moved = [path for path in unlike if path in changed]
-        if moved and _is_proven_again(repository, head, moved, blobs, known, state):
+        if moved and _is_reproven(repository, head, moved, blobs, known, state):
             moved = []
         here = [path for path in unlike if path in moved or path in edited]
         if here:
@@ -253,7 +253,7 @@ def find_unverified(
     return found
 
 
-def prove_what_they_say(repository: Repository, commits: Sequence[str]) -> frozenset[str]:
+def filter_truthful_messages(repository: Repository, commits: Sequence[str]) -> frozenset[str]:
     """Return the commits whose message is about the bytes that they contain."""
     made = _make_own_commit_test(repository)
     entries = entries_of(repository, commits)
@@ -267,7 +267,7 @@ def prove_what_they_say(repository: Repository, commits: Sequence[str]) -> froze
                 is_true = bool(squashed.find_own_changes(prefix, own, trailers, _is_own_document))
             else:
                 is_true = is_about(repository.prefix, own, trailers)
-            if is_true or (not says_files(trailers) and made(commit)):
+            if is_true or (not records_content(trailers) and made(commit)):
                 found.add(commit)
     return frozenset(found)
 
@@ -286,7 +286,7 @@ def _make_own_commit_test(repository: Repository) -> Callable[[str], bool]:
     return lambda commit: commit in load_recorded()
 
 
-def never_made(
+def find_never_landed(
     repository: Repository, head: str, tasks: Iterable[PlannedTask], state: RunState
 ) -> Mapping[str, str]:
     """Return by id the DONE tasks without a landing of which no named file exists."""
@@ -301,7 +301,7 @@ def never_made(
     return found
 
 
-def _is_proven_again(
+def _is_reproven(
     repository: Repository,
     head: str,
     paths: list[str],

@@ -174,7 +174,7 @@ def plan_for(
     Gates and contracts run once for all tasks that have them; tasks whose tests are the same
     command share one run of it.
     """
-    here = {one.task.id for one in subjects if is_this(one.known) and _says_all(one)}
+    here = {one.task.id for one in subjects if is_this(one.known) and _covers_settings(one)}
     proven = {
         (proof.kind, proof.command): proof
         for one in subjects
@@ -192,7 +192,7 @@ def plan_for(
     kept = frozenset(
         one.task.id
         for one in subjects
-        if one.task.id in untouched and one.task.id not in here and _says_all(one)
+        if one.task.id in untouched and one.task.id not in here and _covers_settings(one)
     )
     for one in subjects:
         if one.task.id in here:
@@ -224,7 +224,7 @@ def _own_proofs(known: TaskState) -> Iterator[Proof]:
             yield replace(proof, base=proof.base or known.commit)
 
 
-def _says_all(one: Subject) -> bool:
+def _covers_settings(one: Subject) -> bool:
     """Return whether the stored proof covers all that the settings require."""
     return not any(proof.note.startswith(UNREAD) for proof in one.known.proofs)
 

@@ -160,7 +160,7 @@ def still_speaks(task: Task, state: RunState) -> bool:
     return known.id in seen
 
 
-def anew_since(
+def rebuilt_since(
     id_: str, before: Iterable[str], state: RunState, needed: Collection[str] = ()
 ) -> tuple[str, ...] | None:
     """Return the predecessors DONE after this task; None while one is not DONE.
@@ -301,7 +301,7 @@ class EarlyCutoff:
         return True
 
     def _say(self, known: TaskState, text: str, *, via: str = "") -> None:
-        stale_again(self.journal, known, text, via=via)
+        mark_stale_again(self.journal, known, text, via=via)
 
     def _verdict(self, id_: str) -> StaleVerdict:
         state = self.journal.state
@@ -310,7 +310,7 @@ class EarlyCutoff:
             return StaleVerdict(proves=False)  # it was edited itself, or nothing proved it
         # The task that made it STALE counts even if the plan no longer connects them.
         via = () if known.via in self._before[id_] or known.via not in self.tasks else (known.via,)
-        anew = anew_since(id_, (*self._before[id_], *via), state, self.tasks[id_].depends_on)
+        anew = rebuilt_since(id_, (*self._before[id_], *via), state, self.tasks[id_].depends_on)
         if not anew:
             return StaleVerdict(proves=False)
         task, texts = self.tasks[id_], []
@@ -333,7 +333,7 @@ def _how(offered: CutOff) -> str:
     return "is DONE again" if offered.text == reach.UNTOUCHED else "was rebuilt"
 
 
-def stale_again(journal: JournalWriter, known: TaskState, text: str, *, via: str = "") -> None:
+def mark_stale_again(journal: JournalWriter, known: TaskState, text: str, *, via: str = "") -> None:
     """Mark a released task as STALE again; without `via` it waits only for a person."""
     note = f"{known.cut_off}, but {text}" if known.cut_off and not via else text
     event = TaskStaled(note=note, via=via)

@@ -32,7 +32,7 @@ class Place:
         from runner.config.trust import Trust
 
         Trust(self.project.places.state).give(self.project.root, "asked")
-        self.clone.keep_wish("# Export")
+        self.clone.save_request_text("# Export")
         self.clone.prepare("main")
         return self
 

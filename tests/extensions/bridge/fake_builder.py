@@ -24,10 +24,10 @@ class FakeBuilder:
         self.refused = []
         self.planned = ""
 
-    def read_wish(self):
+    def read_request_text(self):
         return self.wish
 
-    def keep_wish(self, text):
+    def save_request_text(self, text):
         self.wish = text
 
     def find_branch(self, number):

@@ -65,7 +65,7 @@ def test_many_issues_that_wait_cost_less_than_a_request_a_minute(case, tmp_path)
         return begin(*words)
 
     bridge._begin = count
-    bridge._go_round("runner-bot", "main", follow=True)
+    bridge._run_round("runner-bot", "main", follow=True)
     idle = server.calls[rounds[3] : rounds[7]]
     costly = [one for one in idle if one[2] != 304]
     # four rounds of a minute each; an hour has sixty
@@ -154,7 +154,7 @@ def test_no_more_issues_are_worked_on_at_once_than_the_setting_says(case, tmp_pa
         one.label()
     bridge, at_once, most = open_bridge(tmp_path, case.server, {}), set(), []
     bridge._make_work = lambda number, *_: Counted(number, at_once, most)
-    bridge._go_round("runner-bot", "main", follow=False)
+    bridge._run_round("runner-bot", "main", follow=False)
     assert len(most) == 8, "each of them was looked at"
     assert max(most) == bridge.asked.agents == 3
 
@@ -170,7 +170,7 @@ def begin_again(bridge, builders):
         Silent(),
         builders=builders,
     )
-    again._go_round("runner-bot", "main", follow=False)
+    again._run_round("runner-bot", "main", follow=False)
     return said, again.forge.http.requests
 
 

@@ -98,7 +98,7 @@ def test_what_was_made_here_alone_goes_and_gone_is_fine(place):
     assert place.tip() == ""
     assert place.clone.clear_branch() == ""
     place.clone.retire()
-    assert not place.clone.read_wish()
+    assert not place.clone.read_request_text()
     assert (place.clone.folder.with_name("7-ended-1") / "repository/.git").is_dir()
     place.prepare()
     place.clone.retire()

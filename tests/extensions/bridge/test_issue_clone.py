@@ -126,9 +126,9 @@ def test_a_plan_of_another_text_is_told_from_one_of_this(workplace, tmp_path):
         journal.append(ours)
         journal.append(DraftProposed(2, "TASK-GRAPH.md", "text", digest, (), "a wish by hand"))
     assert place.clone.look().is_planned
-    place.clone.keep_wish("# Import")
+    place.clone.save_request_text("# Import")
     assert not place.clone.look().is_planned
-    place.clone.keep_wish("much " * 10_000)
+    place.clone.save_request_text("much " * 10_000)
     assert not place.clone.look().is_planned
     place.clone.withdraw(ours, "another text")
     assert [one.number for one in place.clone._open().state().open_drafts] == [2]

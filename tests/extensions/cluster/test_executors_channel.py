@@ -15,7 +15,7 @@ from yard import Scheduler, Yard, running, until
 from runner import effects
 from runner.extensions.cluster import channel, entrypoint
 from runner.extensions.cluster.addresses import read_address
-from runner.extensions.cluster.channel import Channels, JobQueue, do_jobs, hand_in
+from runner.extensions.cluster.channel import Channels, JobQueue, do_jobs, receive_job
 from runner.extensions.cluster.cluster import Cluster as Real
 from runner.extensions.cluster.lease import LINE, STARTED, JobLease, PendingResults
 from runner.extensions.cluster.local_cluster import Certificates
@@ -133,7 +133,7 @@ def test_a_job_whose_task_is_taken_back_leaves_nothing_that_looks_like_an_answer
 
 
 def test_a_job_for_a_channel_that_is_not_there_is_told_so():
-    assert asyncio.run(hand_in(channel="of nobody", data=b"a")) is None
+    assert asyncio.run(receive_job(channel="of nobody", data=b"a")) is None
 
 
 @pytest.mark.parametrize("heard", [0, 1, 2, 3])
@@ -153,7 +153,7 @@ def test_each_line_of_a_job_is_shown_once_whether_it_was_told_or_came_with_the_a
     assert STARTED in worker.told[0]
     for text in ("one", "two", "three")[: max(heard, 2)]:  # the last one is perhaps on its way
         tickets.hear(ticket.name, LINE, text)
-    tickets.hear_rest(ticket, lease.lines, lease.line_count)
+    tickets.show_remaining_lines(ticket, lease.lines, lease.line_count)
     assert shown == ["one", "two", "three", "four"]
 
 
@@ -171,7 +171,7 @@ def test_whatever_number_a_worker_says_no_line_is_shown_that_did_not_come(said):
     shown = []
     tickets = PendingResults(shown.append)
     ticket = tickets.open("TASK-001", 1, shown.append)
-    tickets.hear_rest(ticket, ("a", "b"), said)
+    tickets.show_remaining_lines(ticket, ("a", "b"), said)
     assert shown == (["a", "b"] if said >= 2 else [])
 
 
@@ -192,7 +192,7 @@ class Cluster:
 
     def submit(self, worker, name):
         self.opened.append((worker, name))
-        self.asyncio_loop.call_soon_threadsafe(self.channels.hear_opened, name)
+        self.asyncio_loop.call_soon_threadsafe(self.channels.mark_opened, name)
         return SimpleNamespace(
             add_done_callback=lambda _call: None, cancel=lambda: self.taken_back.append(name)
         )
@@ -432,7 +432,7 @@ def test_more_jobs_than_a_client_commonly_has_connections_leave_one_to_ask_who_i
             return await asyncio.gather(*(client.rpc.connect(address) for _ in range(600)))
 
         client.sync(take_many, callback_timeout=60)  # as so many jobs that run would
-        assert client.sync(cluster._ask_who_is_there, callback_timeout=20)
+        assert client.sync(cluster._refresh_workers, callback_timeout=20)
     finally:
         cluster.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

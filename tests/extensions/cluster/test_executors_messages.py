@@ -213,7 +213,7 @@ def test_whatever_json_stands_in_an_answer_it_is_read_or_refused(name, value):
 
 
 def test_an_outcome_that_was_asked_for_is_taken():
-    recheck.require_asked_for(OUTCOME, ASSIGNMENT, TREE, Prefix())
+    recheck.require_assigned(OUTCOME, ASSIGNMENT, TREE, Prefix())
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_an_outcome_that_was_asked_for_is_taken():
 )
 def test_an_outcome_about_something_else_is_refused(other):
     with pytest.raises(ShapeError):
-        recheck.require_asked_for(replace(OUTCOME, **other), ASSIGNMENT, TREE, Prefix())
+        recheck.require_assigned(replace(OUTCOME, **other), ASSIGNMENT, TREE, Prefix())
 
 
 def test_an_answer_is_honoured_once_and_a_second_one_is_told():

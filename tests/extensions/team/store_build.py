@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runner.extensions.team.store_engine import find_address, make_place, open_engine
-from runner.extensions.team.store_upkeep import go_up
+from runner.extensions.team.store_upkeep import upgrade_schema
 
 _numbers = itertools.count(1)
 
@@ -28,7 +28,7 @@ def a_store(address):
     make_place(address)
     store = open_engine(address)
     with store.write() as connection:
-        go_up(connection)
+        upgrade_schema(connection)
     try:
         yield store
     finally:

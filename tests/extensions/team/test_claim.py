@@ -15,16 +15,16 @@ from runner.extensions.team.build_claim import (
     beat,
     claim_build,
     finish_build,
-    hand_back,
     note_mine,
+    release_build,
 )
 from runner.extensions.team.build_queue import (
     BuildOrder,
     answer_build,
     cancel_build,
     find_build,
-    look_into,
     queue_build,
+    read_build,
     retry_build,
 )
 from runner.extensions.team.projections import find_faults
@@ -45,7 +45,7 @@ def queued(store, **fields):
 
 
 def kinds(store, build):
-    return [one["type"] for one in look_into(store, build).events]
+    return [one["type"] for one in read_build(store, build).events]
 
 
 def test_the_highest_priority_is_claimed_first_and_then_the_oldest(store):
@@ -84,16 +84,16 @@ def test_who_was_given_up_writes_nothing_any_more(store):
     lost = claim_build(store, GONE)
     mine = claim_build(store, ADA)
     assert (mine.id, mine.token, mine.attempts) == (lost.id, 2, 2)
-    before = look_into(store, mine)
+    before = read_build(store, mine)
     for write in (
         lambda: beat(store, lost, 30),
         lambda: note_mine(store, lost, "clone.started"),
         lambda: finish_build(store, lost, "COMPLETED", ""),
-        lambda: hand_back(store, lost, "stopped"),
+        lambda: release_build(store, lost, "stopped"),
     ):
         with pytest.raises(LostClaimError, match="taken over by another worker"):
             write()
-    assert look_into(store, mine) == before
+    assert read_build(store, mine) == before
     assert beat(store, mine, 30).cancelled_by == ""
 
 
@@ -103,7 +103,7 @@ def test_a_build_with_which_three_workers_were_lost_has_failed(store):
     for _ in range(3):
         assert claim_build(store, GONE).id == made.id
     assert claim_build(store, ADA) is None
-    ended = look_into(store, made)
+    ended = read_build(store, made)
     assert (ended.build.state, ended.build.note) == (
         "FAILED",
         "3 workers were lost while building it",
@@ -117,7 +117,7 @@ def test_a_build_with_which_three_workers_were_lost_has_failed(store):
 def test_a_build_that_was_handed_back_lost_nobody(store):
     made = queued(store)
     for _ in range(4):
-        hand_back(store, claim_build(store, ADA), "the worker was ended")
+        release_build(store, claim_build(store, ADA), "the worker was ended")
     assert claim_build(store, BOB).id == made.id
     assert kinds(store, made).count("build.released") == 4
 
@@ -137,7 +137,7 @@ def test_a_cancel_of_the_moment_in_which_it_is_handed_back_ends_it(store, more):
     made = queued(store)
     mine = claim_build(store, ADA)
     cancel_build(store, made, "eve")
-    assert hand_back(store, mine, "TASK-001 waits for a person", **more) == "eve"
+    assert release_build(store, mine, "TASK-001 waits for a person", **more) == "eve"
     row = find_build(store, made.id)
     assert (row.state, row.waits, row.note) == ("CANCELLED", "", "cancelled by eve")
     assert list(find_faults(store)) == []
@@ -155,7 +155,7 @@ def test_a_worker_hears_with_its_next_beat_that_a_build_is_cancelled(store):
 
 def test_what_waits_for_a_person_is_claimed_once_they_answered_by_its_host_first(store):
     made = queued(store)
-    hand_back(store, claim_build(store, ADA), "", waits="TASK-001: review")
+    release_build(store, claim_build(store, ADA), "", waits="TASK-001: review")
     assert claim_build(store, ADA) is None
     assert find_build(store, made.id).waits == "TASK-001: review"
     answer_build(store, made, ("approve", "TASK-001", ""), "eve")
@@ -175,14 +175,14 @@ def test_a_build_is_not_kept_from_its_worker_by_one_that_nobody_can_begin(store,
     tea = replace(SHOP, name="tea")
     mine = queue_build(store, BuildOrder(tea, "ada", branch="feature/c"))
     assert claim_build(store, ADA).id == mine.id
-    hand_back(store, going, "")
+    release_build(store, going, "")
     queue_build(store, BuildOrder(tea, "ada", branch="feature/d"))
     assert claim_build(store, ADA).id == held_up.id, "now it can, and goes first"
 
 
 def test_a_build_that_is_put_off_is_nobody_s_until_then(store):
     made = queued(store)
-    hand_back(store, claim_build(store, ADA), "held by dev@laptop", after=0.4)
+    release_build(store, claim_build(store, ADA), "held by dev@laptop", after=0.4)
     assert claim_build(store, ADA) is None
     time.sleep(0.5)
     assert claim_build(store, BOB).id == made.id
@@ -192,7 +192,7 @@ def test_the_time_that_workers_had_a_build_adds_up(store):
     made = queued(store, timeout=60)
     mine = claim_build(store, ADA)
     time.sleep(0.3)
-    hand_back(store, mine, "stopped")
+    release_build(store, mine, "stopped")
     again = claim_build(store, Claimer("x", "here", ttl=0.2))
     assert 0.25 < again.spent < 5
     time.sleep(0.3)

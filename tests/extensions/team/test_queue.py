@@ -12,8 +12,8 @@ from runner.extensions.team.build_queue import (
     cancel_build,
     find_build,
     list_builds,
-    look_into,
     queue_build,
+    read_build,
     retry_build,
 )
 from runner.extensions.team.projections import find_faults
@@ -40,7 +40,7 @@ def test_a_build_is_queued_with_all_that_was_asked(store):
     assert [one.id for one in list_builds(store, every=False)] == [other.id, made.id]
     assert list_builds(store, "shop", every=True)[1] == made
     assert list_builds(store, "other", every=True) == ()
-    (event,) = look_into(store, made).events
+    (event,) = read_build(store, made).events
     assert (event["type"], event["journal"]) == ("build.queued", made.id)
     assert list(find_faults(store)) == []
 
@@ -64,7 +64,7 @@ def test_a_build_that_waits_is_cancelled_at_once_and_tried_again(store):
     made = queue_build(store, BuildOrder(SHOP, "ada"))
     answer_build(store, made, ("approve", "TASK-001", ""), "eve")
     assert cancel_build(store, made, "eve") == "CANCELLED"
-    seen = look_into(store, made)
+    seen = read_build(store, made)
     assert (seen.build.state, seen.build.note) == ("CANCELLED", "cancelled by eve")
     assert seen.answers[0]["outcome"] == "the build was cancelled"
     with pytest.raises(RunnerError, match="is already CANCELLED"):

@@ -8,7 +8,7 @@ from test_store import a_build, fill
 from workers import a_step
 
 from runner import effects
-from runner.extensions.team.build_queue import cancel_build, look_into, retry_build
+from runner.extensions.team.build_queue import cancel_build, read_build, retry_build
 from runner.extensions.team.event_rows import find_last_seq, list_journals, note_event
 from runner.extensions.team.projections import find_faults, rebuild
 from runner.extensions.team.store_upkeep import count_pruned, prune_copies
@@ -57,7 +57,7 @@ def test_an_old_build_loses_its_copies_and_all_else_agrees(workers):
         assert prune(workers.store) == [told]
         assert prune(workers.store) == []
     assert copies(workers.store, build) == []
-    own = [one for one in look_into(workers.store, build).events if one["journal"] == build.id]
+    own = [one for one in read_build(workers.store, build).events if one["journal"] == build.id]
     assert [one["type"] for one in own] == [
         one
         for one in kinds

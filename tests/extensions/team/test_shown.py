@@ -8,7 +8,7 @@ from workers import a_step
 from workplace import NO_PROOF
 
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.team.build_queue import Asked, answer_build, cancel_build, look_into
+from runner.extensions.team.build_queue import Asked, answer_build, cancel_build, read_build
 from runner.extensions.team.shown_work import ShownWork, list_shown, read_files, write_shown
 
 REVIEWED = (NO_PROOF, "Review: prompt")
@@ -16,7 +16,7 @@ REVIEWED = (NO_PROOF, "Review: prompt")
 
 def shown_event(workers, build):
     (row,) = [
-        one for one in look_into(workers.store, build).events if one["type"] == "build.answered"
+        one for one in read_build(workers.store, build).events if one["type"] == "build.answered"
     ]
     with workers.store.read() as connection:
         from runner.extensions.team.event_rows import read_lines
@@ -42,7 +42,7 @@ def test_an_answer_is_of_what_was_shown_and_of_nothing_else(workers):
         assert told.value.code is ExitCode.CONFLICT
     with pytest.raises(RunnerError, match="has nothing to approve"):
         answer_build(workers.store, waiting, ("approve", "TASK-009", ""), "eve", Asked("page", "x"))
-    assert look_into(workers.store, waiting).answers == ()
+    assert read_build(workers.store, waiting).answers == ()
 
     seen = Asked("page", first.seen)
     answer_build(workers.store, waiting, ("approve", "TASK-001", ""), "eve", seen)
@@ -88,7 +88,7 @@ def test_what_moved_in_the_clone_is_not_approved_by_an_older_look(workers):
         Asked("page", "sha256:1"),
     )
     workers.work()
-    done = look_into(workers.store, build)
+    done = read_build(workers.store, build)
     assert done.answers[0]["outcome"] == "not done: TASK-001 changed since you saw it"
     assert (done.build.waits, workers.landings(build)) == ("TASK-001", [])
     assert [it.seen for it in list_shown(workers.store, build.id)] == [one.seen]

@@ -21,7 +21,7 @@ from runner.extensions.team.event_rows import (
 )
 from runner.extensions.team.projections import find_faults, rebuild
 from runner.extensions.team.store_engine import (
-    StoreAwayError,
+    StoreDownError,
     clock,
     find_address,
     hide_password,
@@ -30,7 +30,13 @@ from runner.extensions.team.store_engine import (
     open_store,
     read_revision,
 )
-from runner.extensions.team.store_upkeep import NOTHING, back_up, go_down, go_up, restore
+from runner.extensions.team.store_upkeep import (
+    NOTHING,
+    back_up,
+    downgrade_schema,
+    restore,
+    upgrade_schema,
+)
 from runner.extensions.team.tables import REVISION, builds, events, metadata, repositories
 from runner.journal.events import ModeSwitched, Record
 from runner.journal.records import encode
@@ -107,17 +113,17 @@ def test_a_store_goes_down_a_step_and_up_again_with_what_is_in_it(store):
     fill(store, a_build(1, note="kept"), a_build(2, state="COMPLETED"))
     before = content(store)
     with store.write() as connection:
-        go_down(connection, "r0001")
+        downgrade_schema(connection, "r0001")
         columns = set(connection.execute(text("SELECT * FROM builds")).keys())
         assert "waits" not in columns
     with pytest.raises(RunnerError, match="schema r0001"), open_store(store.address):
         pass
     with store.write() as connection:
-        go_up(connection)
+        upgrade_schema(connection)
     assert content(store) == before
     with store.write() as connection:
-        go_down(connection, NOTHING)
-        go_up(connection)
+        downgrade_schema(connection, NOTHING)
+        upgrade_schema(connection)
     assert not any(content(store).values())
 
 
@@ -161,7 +167,7 @@ def test_a_damaged_backup_changes_nothing(store, tmp_path, spoil):
 def test_an_older_backup_is_brought_up(store, tmp_path):
     fill(store, a_build(1))
     with store.write() as connection:
-        go_down(connection, "r0001")
+        downgrade_schema(connection, "r0001")
     from sqlalchemy import MetaData
 
     old = MetaData()
@@ -231,7 +237,7 @@ def test_writers_of_one_file_wait_for_each_other(store):
 def test_a_store_that_is_away_is_told_without_its_password(tmp_path):
     address = find_address(tmp_path, f"postgresql://{ADA}@127.0.0.1:1/team")
     store = open_engine(address)
-    with pytest.raises(StoreAwayError) as told, store.read():
+    with pytest.raises(StoreDownError) as told, store.read():
         pass
     assert "geheim" not in f"{told.value.where} {told.value.detail} {told.value.message}"
     assert told.value.where == hide_password(address) != address
@@ -258,7 +264,7 @@ def test_a_store_whose_connections_are_all_taken_is_away_for_that_moment(store):
     with contextlib.ExitStack() as held:
         for _ in range(15):
             held.enter_context(store.read())
-        with pytest.raises(StoreAwayError), store.read():
+        with pytest.raises(StoreDownError), store.read():
             pass
     with store.read():
         pass

@@ -12,7 +12,7 @@ from workplace import NO_PROOF, a_task
 
 from runner.errors import RunnerError
 from runner.extensions.team import team_budget
-from runner.extensions.team.build_claim import claim_build, finish_build, hand_back
+from runner.extensions.team.build_claim import claim_build, finish_build, release_build
 from runner.extensions.team.build_queue import find_build, retry_build
 from runner.extensions.team.projections import find_faults
 from runner.extensions.team.tables import claims
@@ -62,7 +62,7 @@ def test_of_a_claim_that_was_lost_all_that_it_was_given_stays_spent(store):
         3.0,
         3.0,
     )
-    hand_back(store, mine, "its run was killed", Share(3.0, 0.5, is_whole=False))
+    release_build(store, mine, "its run was killed", Share(3.0, 0.5, is_whole=False))
     assert standings(store)[0].used == 6.0
     finish_build(store, claim_build(store, ADA), "COMPLETED", "", "", Share(3.0, 0.25))
     assert standings(store)[0].used == 6.25
@@ -137,7 +137,7 @@ def test_a_bound_that_is_set_later_counts_what_was_spent_before(store):
 
 CLAIMER = """
 import random, sys
-from runner.extensions.team.build_claim import Claimer, claim_build, finish_build, hand_back
+from runner.extensions.team.build_claim import Claimer, claim_build, finish_build, release_build
 from runner.extensions.team.store_engine import open_engine
 from runner.extensions.team.team_budget import Share
 from runner.extensions.team.team_budget import read_share
@@ -150,7 +150,7 @@ while (mine := claim_build(store, me)) is not None:
         case 0:
             finish_build(store, mine, "COMPLETED", "", "", Share(given, given * chance.random()))
         case 1:
-            hand_back(store, mine, "again", Share(given, given * chance.random()))
+            release_build(store, mine, "again", Share(given, given * chance.random()))
 """
 
 

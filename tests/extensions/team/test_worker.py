@@ -17,7 +17,7 @@ from workplace import NO_PROOF, Workplace, a_task
 
 from runner.extensions.team import tables
 from runner.extensions.team.build_clone import trim_clones
-from runner.extensions.team.build_queue import answer_build, cancel_build, look_into, retry_build
+from runner.extensions.team.build_queue import answer_build, cancel_build, read_build, retry_build
 from runner.extensions.team.projections import rebuild
 
 MOMENT = 1.0 if os.environ.get("MOMENTS") else 5.0
@@ -36,7 +36,7 @@ def test_a_worker_builds_what_is_queued(workers, each_store):
     assert workers.git(shop, "for-each-ref", "refs/runner") == ""
     assert workers.tasks(build) == {"TASK-001": "DONE", "TASK-002": "DONE"}
     own = [
-        one["type"] for one in look_into(workers.store, build).events if one["journal"] == build.id
+        one["type"] for one in read_build(workers.store, build).events if one["journal"] == build.id
     ]
     assert own == [
         "build.queued",
@@ -123,7 +123,7 @@ def test_who_slept_past_the_ttl_lands_nothing_and_says_so(workers, each_store):
     done = workers.build(build)
     assert (done.state, done.token) == ("COMPLETED", 2), workers.log("b")
     tip = workers.git(shop, "rev-parse", build.branch)
-    before = look_into(workers.store, build)
+    before = read_build(workers.store, build)
     for pid in reversed(asleep):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
@@ -131,7 +131,7 @@ def test_who_slept_past_the_ttl_lands_nothing_and_says_so(workers, each_store):
     assert "was taken over by another worker" in workers.log("a")
     assert workers.git(shop, "rev-parse", build.branch) == tip
     assert workers.landings(build) == ["TASK-001", "TASK-002"]
-    assert look_into(workers.store, build) == before
+    assert read_build(workers.store, build) == before
     assert workers.faults == []
 
 
@@ -174,7 +174,7 @@ def test_cancel_from_anywhere_ends_a_build_that_goes_on(workers, each_store):
     workers.wait_for(build, "EXECUTING")  # the remote knows of a landing before the store does
     assert cancel_build(workers.store, build, "eve") == "EXECUTING"
     assert worker.wait(PATIENCE) == 0
-    ended = look_into(workers.store, build)
+    ended = read_build(workers.store, build)
     assert (ended.build.state, ended.build.note) == ("CANCELLED", "cancelled by eve")
     assert workers.landings(build) == ["TASK-001"]
     assert workers.git(shop, "for-each-ref", "refs/runner") == ""
@@ -225,7 +225,7 @@ def test_an_answer_reaches_a_run_that_goes_on_within_a_second(workers, each_stor
     given = time.time()
     answer_build(workers.store, workers.build(build), ("approve", "TASK-001", ""), "eve")
     (answer,) = wait_until(
-        lambda: [one for one in look_into(workers.store, build).answers if one["taken"]]
+        lambda: [one for one in read_build(workers.store, build).answers if one["taken"]]
     )
     assert answer["outcome"] == "TASK-001 approved"
     journal = journal_of(workers.folder / "home-w", build)
@@ -381,7 +381,7 @@ def test_wishes_in_words_are_drafted_wait_for_a_person_and_are_built(workers):
         answer_build(workers.store, waiting, ("approve", "DRAFT-1", ""), "eve")
     said = workers.work()
     for build, landed in zip(builds, (["TASK-001", "TASK-008"], ["TASK-008"]), strict=True):
-        done = look_into(workers.store, build)
+        done = read_build(workers.store, build)
         assert done.build.state == "COMPLETED", said
         assert done.answers[0]["outcome"] == "DRAFT-1 approved"
         assert sorted(workers.landings(build)) == landed

@@ -27,7 +27,7 @@ from runner.extensions.team.build_work import BuildWork, TeamWorker, WorkerReque
 from runner.extensions.team.event_rows import read_lines
 from runner.extensions.team.projections import JournalCopy
 from runner.extensions.team.repository_list import find_repository
-from runner.extensions.team.store_engine import Doorbell, StoreAwayError, open_engine
+from runner.extensions.team.store_engine import Doorbell, StoreDownError, open_engine
 from runner.journal.events import AttemptFinished, ModeSwitched, Record
 from runner.journal.records import encode
 from runner.model import Ending, Usage
@@ -242,7 +242,7 @@ def left(work):
     """The same with a clone that a worker left behind; of its journal the store has nothing."""
     work.clone.open()
     work.clone.prepare(keep_nothing)
-    work.clone.go_to_branch()
+    work.clone.switch_to_build_branch()
     work.clone.close()
     work.clone.journal.parent.mkdir(parents=True, exist_ok=True)
     work.clone.journal.write_bytes(a_line(1) + a_line(2))
@@ -292,7 +292,7 @@ def test_a_clone_that_is_made_anew_leaves_its_journal_in_the_store(
 def test_a_build_without_a_plan_yet_is_tried_again(left):
     (left.clone.place / "TASK-GRAPH.md").unlink()
     left.clone.journal.unlink()
-    left.clone.try_blocked_again()
+    left.clone.retry_blocked()
 
 
 def test_a_build_that_is_claimed_again_while_its_clone_goes_loses_nothing(
@@ -382,11 +382,11 @@ def test_a_clone_stays_where_the_disk_has_no_room_for_another_one(workers, left,
 
 def test_a_clone_stays_as_long_as_the_store_does_not_take_its_journal(workers, left):
     def refuse():
-        raise StoreAwayError("away")
+        raise StoreDownError("away")
 
     damage(left)
     left.clone.open()
-    with pytest.raises(StoreAwayError):
+    with pytest.raises(StoreDownError):
         left.clone.prepare(refuse)
     left.clone.close()
     assert left.clone.journal.read_bytes() == a_line(1) + a_line(2)
@@ -439,7 +439,7 @@ def cut_off(clone, monkeypatch):
         clone.open()
         clone.prepare(keep_nothing)
         with pytest.raises(KeyboardInterrupt):
-            clone.go_to_branch()
+            clone.switch_to_build_branch()
         clone.close()
 
 
@@ -455,7 +455,7 @@ def test_a_clone_whose_branch_was_being_checked_out_goes_on(workers, work, monke
     )
     other.open()
     other.prepare(keep_nothing)
-    other.go_to_branch()
+    other.switch_to_build_branch()
     git = ["git", "-C", str(other.place)]
     (other.place / "made").mkdir()
     (other.place / "made/001").write_text("half and more\n")
@@ -465,7 +465,7 @@ def test_a_clone_whose_branch_was_being_checked_out_goes_on(workers, work, monke
     cut_off(work.clone, monkeypatch)
     work.clone.open()
     work.clone.prepare(keep_nothing)
-    assert work.clone.go_to_branch() == work.clone.find_tip()
+    assert work.clone.switch_to_build_branch() == work.clone.find_tip()
     assert (work.clone.place / "made/001").read_text() == "half and more\n"
     said = subprocess.run(
         ["git", "status", "--porcelain"], cwd=work.clone.place, capture_output=True, check=True

@@ -12,7 +12,7 @@ from pathlib import Path
 from store_build import a_store
 from workplace import NO_PROOF, Workplace, a_task
 
-from runner.extensions.team.build_queue import BuildOrder, find_build, look_into, queue_build
+from runner.extensions.team.build_queue import BuildOrder, find_build, queue_build, read_build
 from runner.extensions.team.event_rows import read_lines
 from runner.extensions.team.projections import find_faults
 from runner.extensions.team.repository_list import Registered, add_repository
@@ -131,7 +131,7 @@ class Crew:
         return find_build(self.store, build.id)
 
     def kinds(self, build):
-        return [one["type"] for one in look_into(self.store, build).events]
+        return [one["type"] for one in read_build(self.store, build).events]
 
     def told(self, build, kind):
         """The last event of a type, as its line says it."""
@@ -140,7 +140,7 @@ class Crew:
         return [one for one in every if one["type"] == kind][-1]
 
     def tasks(self, build):
-        return {one["task"]: one["status"] for one in look_into(self.store, build).tasks}
+        return {one["task"]: one["status"] for one in read_build(self.store, build).tasks}
 
     def wait_for(self, build, *states):
         return wait_until(lambda: (one := self.build(build)).state in states and one)

@@ -11,7 +11,7 @@ from receivers import write_journal
 from test_delivery import ground, keys, once, told, webhook  # noqa: F401 - a fixture
 
 from runner.config.setting_types import receiver_address
-from runner.extensions.telemetry.door import DoorAwayError, Poster
+from runner.extensions.telemetry.door import Poster, ReceiverDownError
 from runner.project import JOURNAL
 
 
@@ -59,7 +59,7 @@ def test_a_handshake_of_a_byte_at_a_time_is_left_after_a_while():
         poster = Poster(f"https://127.0.0.1:{server.getsockname()[1]}/", 0.7)
         asking = threading.Thread(target=lambda: over.wait(20) or over.set(), daemon=True)
         asking.start()
-        with pytest.raises(DoorAwayError, match="no answer"):
+        with pytest.raises(ReceiverDownError, match="no answer"):
             poster.post(b"{}", {})
         took = time.monotonic() - began
         over.set()
@@ -104,7 +104,7 @@ def test_a_kept_connection_that_says_nothing_is_left_once_and_not_asked_again():
         poster = Poster(f"http://127.0.0.1:{server.getsockname()[1]}/", 2.0)
         poster.post(b"{}", {})
         began = time.monotonic()
-        with pytest.raises(DoorAwayError, match="no answer"):
+        with pytest.raises(ReceiverDownError, match="no answer"):
             poster.post(b"{}", {})
         assert time.monotonic() - began < 3.7
         over.set()

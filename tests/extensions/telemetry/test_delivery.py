@@ -22,19 +22,19 @@ from runner.errors import RunnerError
 from runner.extensions.telemetry import door
 from runner.extensions.telemetry.delivery import (
     CursorFile,
-    DoorWork,
     Patience,
+    ReceiverWork,
     deliver,
-    require_alone,
+    require_sole_process,
 )
 from runner.extensions.telemetry.delivery_process import (
-    NatsDoor,
-    WebhookDoor,
+    NatsReceiver,
+    WebhookReceiver,
     find_key,
     store_source,
     subject_of,
 )
-from runner.extensions.telemetry.door import DoorAwayError, ReceiverBackoff
+from runner.extensions.telemetry.door import ReceiverBackoff, ReceiverDownError
 from runner.extensions.telemetry.outbox import FolderOutbox, Outgoing, Positions
 from runner.project import JOURNAL, Project
 
@@ -60,7 +60,7 @@ def outbox(ground):
 
 
 def webhook(ground, receiver):
-    return DoorWork(WebhookDoor(f"{receiver.address}/hook?t=1", KEY), outbox(ground))
+    return ReceiverWork(WebhookReceiver(f"{receiver.address}/hook?t=1", KEY), outbox(ground))
 
 
 def once(file, *works, seconds=20.0):
@@ -155,13 +155,13 @@ def test_who_is_away_for_long_misses_nothing(ground):
     file, records = told(ground), write_journal(ground.root / JOURNAL, 4)
     with Receiver() as gone:
         port = gone.port
-    away = DoorWork(WebhookDoor(f"http://127.0.0.1:{port}/", KEY), outbox(ground))
+    away = ReceiverWork(WebhookReceiver(f"http://127.0.0.1:{port}/", KEY), outbox(ground))
     behind, said = once(file, away, seconds=0.1)
     assert (behind, len(said)) == (("webhook",), 1)
     (row,) = file.list_statuses()
     assert (row.events, row.tries > 1, "no answer: " in row.fault) == (0, True, True)
     with Receiver(port) as back:
-        again = DoorWork(WebhookDoor(f"http://127.0.0.1:{port}/", KEY), outbox(ground))
+        again = ReceiverWork(WebhookReceiver(f"http://127.0.0.1:{port}/", KEY), outbox(ground))
         assert once(file, again)[0] == ()
         assert back.keys == keys(records)
     assert file.list_statuses()[0].fault == ""
@@ -170,7 +170,7 @@ def test_who_is_away_for_long_misses_nothing(ground):
 def test_one_receiver_that_is_away_holds_up_no_other(ground, receiver, stream):
     records = write_journal(ground.root / JOURNAL, 4)
     receiver.answers = [500]
-    works = (webhook(ground, receiver), DoorWork(NatsDoor(stream, 30), outbox(ground)))
+    works = (webhook(ground, receiver), ReceiverWork(NatsReceiver(stream, 30), outbox(ground)))
     assert once(told(ground), *works, seconds=0.1)[0] == ("webhook",)
     assert [id_ for _, id_, _ in messages_of(stream)] == keys(records)
 
@@ -195,14 +195,14 @@ def test_a_key_that_is_none_is_refused(value, fault):
 
 def test_events_are_in_the_stream_once_and_in_order(ground, stream):
     file, records = told(ground), write_journal(ground.root / JOURNAL, 250)
-    assert once(file, DoorWork(NatsDoor(stream, 7), outbox(ground))) == ((), [])
+    assert once(file, ReceiverWork(NatsReceiver(stream, 7), outbox(ground))) == ((), [])
     found = messages_of(stream)
     assert [id_ for _, id_, _ in found] == keys(records)
     assert found[0][0] == f"runner.events.{ground.root.name}.mode.switched"
     config = ask(stream, lambda one: one.stream_info("RUNNER")).config
     assert (config.max_age, config.duplicate_window) == (7 * 86400, 3600)
     lost = told(ground, "lost")  # as if the process died before any cursor was moved
-    assert once(lost, DoorWork(NatsDoor(stream, 90), outbox(ground))) == ((), [])
+    assert once(lost, ReceiverWork(NatsReceiver(stream, 90), outbox(ground))) == ((), [])
     assert [id_ for _, id_, _ in messages_of(stream)] == keys(records)
     assert ask(stream, lambda one: one.stream_info("RUNNER")).config.max_age == 90 * 86400
 
@@ -211,13 +211,13 @@ def test_a_server_that_is_killed_and_comes_back_has_all(ground, tmp_path):
     file, path = told(ground), ground.root / JOURNAL
     with a_nats_server(tmp_path) as address:
         records = write_journal(path, 20)
-        once(file, DoorWork(NatsDoor(address, 30), outbox(ground)))
+        once(file, ReceiverWork(NatsReceiver(address, 30), outbox(ground)))
     port = int(address.rpartition(":")[2])
     records += write_journal(path, 20, first=21)
-    behind, said = once(file, DoorWork(NatsDoor(address, 30), outbox(ground)), seconds=0.1)
+    behind, said = once(file, ReceiverWork(NatsReceiver(address, 30), outbox(ground)), seconds=0.1)
     assert (behind, len(said)) == (("nats",), 1)
     with a_nats_server(tmp_path, port) as address:
-        assert once(file, DoorWork(NatsDoor(address, 30), outbox(ground)))[0] == ()
+        assert once(file, ReceiverWork(NatsReceiver(address, 30), outbox(ground)))[0] == ()
         assert [id_ for _, id_, _ in messages_of(address)] == keys(records)
 
 
@@ -226,12 +226,12 @@ def test_a_connection_that_a_server_has_given_up_is_made_anew_without_a_word(gro
     records = write_journal(ground.root / JOURNAL, 2)
     first, second = outbox(ground).read(Positions({}))
     with a_nats_server(tmp_path) as address:
-        kept = NatsDoor(address, 30)
+        kept = NatsReceiver(address, 30)
         kept.send([first])
     with a_nats_server(tmp_path, int(address.rpartition(":")[2])) as address:
         kept.send([second])
         assert [id_ for _, id_, _ in messages_of(address)] == keys(records)
-    with pytest.raises(DoorAwayError):
+    with pytest.raises(ReceiverDownError):
         kept.send([second])
     kept.close()
 
@@ -243,7 +243,7 @@ def test_a_server_without_a_stream_to_be_had_is_told(ground, tmp_path):
     with a_nats_server(tmp_path) as address:
         other = api.StreamConfig(name="OTHERS", subjects=["runner.events.>"])
         ask(address, lambda one: one.add_stream(other))
-        assert once(told(ground), DoorWork(NatsDoor(address, 30), outbox(ground)))[0] == ()
+        assert once(told(ground), ReceiverWork(NatsReceiver(address, 30), outbox(ground)))[0] == ()
         assert ask(address, lambda one: one.stream_info("OTHERS")).state.messages == 2
 
 
@@ -254,7 +254,7 @@ def test_what_is_too_large_goes_without_its_own_fields(ground, stream):
     with Journal.open(ground.root / JOURNAL, run="r") as journal:
         journal.append(ModeSwitched(mode="x" * (2 << 20)))
         last = journal.append(ModeSwitched(mode="y"))
-    assert once(told(ground), DoorWork(NatsDoor(stream, 30), outbox(ground)))[0] == ()
+    assert once(told(ground), ReceiverWork(NatsReceiver(stream, 30), outbox(ground)))[0] == ()
     first, second = (body["event"] for _, _, body in messages_of(stream))
     assert (first["shortened"], first["type"], "mode" in first) == (True, "mode.switched", False)
     assert (second["mode"], second["id"]) == ("y", last.id)
@@ -303,7 +303,7 @@ def test_of_two_deliverers_one_works(ground):
     with file.lock() as first, told(ground).lock() as second:
         assert (first, second) == (True, False)
         with pytest.raises(RunnerError, match="already delivers these events"):
-            require_alone(is_ours=second, where=file.path)
+            require_sole_process(is_ours=second, where=file.path)
     with told(ground).lock() as later:
         assert later
 
@@ -317,7 +317,7 @@ def test_hostile_text_leaves_as_data(ground, receiver, stream):
     with Journal.open(ground.root / JOURNAL, run="r\r\nX: 1") as journal:
         for word in (*words, leaked):
             journal.append(ModeSwitched(mode=word), task=word)
-    works = (webhook(ground, receiver), DoorWork(NatsDoor(stream, 30), outbox(ground)))
+    works = (webhook(ground, receiver), ReceiverWork(NatsReceiver(stream, 30), outbox(ground)))
     assert once(told(ground), *works)[0] == ()
     for found in (
         [json.loads(body) for body in receiver.accepted],
@@ -336,7 +336,7 @@ def test_pauses_grow_and_heed_what_was_asked(monkeypatch):
     assert backoff.pause(1000) == 1000
     backoff.reset()
     assert backoff.pause(0) < 1
-    assert DoorAwayError("x", wait=10**9).wait == 3600
+    assert ReceiverDownError("x", wait=10**9).wait == 3600
 
 
 # --- as a person types it -------------------------------------------------------------

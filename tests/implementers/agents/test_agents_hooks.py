@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from runner.config.shell_rules import Permission, PermissionAnswer, Permit
-from runner.implementers.agents.hooks import Rules, have_asked, note_asked
+from runner.implementers.agents.hooks import Rules, ask_about_blocked, save_question
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def asked(shop):
 def test_only_writes_that_a_rule_asks_about_are_asked_each_once(asked, tmp_path):
     context, found = asked
     rules = tmp_path / "hook.json"
-    have_asked(context, rules)
+    ask_about_blocked(context, rules)
     for tool, subject in (
         ("write_file", "docs/a.md"),
         ("write_file", "docs/a.md"),
@@ -29,14 +29,14 @@ def test_only_writes_that_a_rule_asks_about_are_asked_each_once(asked, tmp_path)
         ("read_file", "docs/a.md"),
         ("write_file", "src/a.py"),
     ):
-        note_asked(rules, tool, subject)
+        save_question(rules, tool, subject)
     with rules.with_name("hook-asked.jsonl").open("a") as file:
         file.write('not json\n[1]\n{"a": 1}\nnull\n')
-    have_asked(context, rules)
+    ask_about_blocked(context, rules)
     assert found == [("write_file", "docs/a.md", 'the rule "ask * docs/**" of your settings')]
-    have_asked(replace(context, reviewed=True), rules)
+    ask_about_blocked(replace(context, reviewed=True), rules)
     answer = PermissionAnswer("write_file", "docs/a.md", allowed=True)
-    have_asked(replace(context, answers=(answer,)), rules)
+    ask_about_blocked(replace(context, answers=(answer,)), rules)
     assert len(found) == 1
 
 

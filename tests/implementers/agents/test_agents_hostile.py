@@ -11,7 +11,7 @@ from settings_of import settings_of
 
 from runner import effects
 from runner.implementers import registry
-from runner.implementers.agents.home import out_of_sight, scrub_files
+from runner.implementers.agents.home import hide_configuration, scrub_files
 from runner.implementers.blocks import Blocks
 from runner.model import Block, BlockKind
 
@@ -57,7 +57,7 @@ def test_what_was_put_aside_is_not_put_back_through_a_link(office):
     context = below(office, "sub/project")
     for folder in ("", "sub", "sub/project"):
         (office.tree / folder / ".env").write_text("of the clone")
-    with out_of_sight((".env",), (".aider.chat.history.md",), context):
+    with hide_configuration((".env",), (".aider.chat.history.md",), context):
         assert list(office.tree.rglob(".env")) == []  # a program looks in every folder above
         (office.tree / "sub").rename(office.tree / "gone")
         (office.tree / "sub").symlink_to(theirs)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from runner.journal.events import TaskLanded, TaskLanding
 from runner.model import Action, Change, digest_of
-from runner.run.landing.lander import Conflict, Elsewhere, FilesInTheWay, Landed, Link, Moved
+from runner.run.landing.lander import Conflict, ConflictingFiles, Elsewhere, Landed, Link, Moved
 from runner.writes import safe_io
 
 PLAN = "TASK-GRAPH.md"
@@ -207,7 +207,7 @@ class PaperLander:
             if moved and outcome.proofs:
                 return Moved(tip)
         blocked = safe_io.in_the_way(world.root, outcome.changes)
-        return FilesInTheWay(blocked) if blocked else None
+        return ConflictingFiles(blocked) if blocked else None
 
 
 class PaperDrafts:
