@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.output import ask_trust, confirm, format_retyped, say
+from runner.commands.output import ask_trust, confirm, say, with_flag
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
@@ -45,7 +45,7 @@ def execute_change(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     if given.dry_run:
         say(seen, change_text.change_lines, change_text.change_document, as_json=given.json)
         return ExitCode.OK
-    again = project.without_secrets(format_retyped(given, "--yes"))
+    again = project.without_secrets(with_flag(given, "--yes"))
     meant = False
     try:
         meant = confirm("record it?", environ, yes=given.yes, again=again)
@@ -94,7 +94,7 @@ def execute_impact(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     )
     impact_question.require_one(request)
     if given.run:
-        again = format_retyped(given, "--trust")
+        again = with_flag(given, "--trust")
         ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust, again=again)
     found = impact_question.find_impact(project, request)
     if not given.json:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.output import format_retyped, open_console, open_with_gates, say
+from runner.commands.output import open_console, open_with_gates, say, with_flag
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Decision
@@ -68,7 +68,7 @@ def execute_adopt(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
     """Adopt the branch, and say what became of the task."""
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "review": given.review}
     project = open_with_gates(environ, flags)
-    again = format_retyped(given, "--trust")
+    again = with_flag(given, "--trust")
     asked = one_task_runs.Adopt(
         given.id, given.branch, given.yes, given.trust, given.allow_dirty, again
     )

@@ -20,11 +20,11 @@ from runner.app.prove.measure_coverage import (
 )
 from runner.commands.output import (
     ask_trust,
-    format_retyped,
     load_trusted_plan,
     open_with_gates,
     say,
     tell,
+    with_flag,
 )
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
@@ -64,9 +64,7 @@ def execute_gate(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     project = Project.open(Path.cwd(), environ, settings, plan_needed=False)
 
     def trust(suite: TestSuite) -> None:
-        ask_trust(
-            project, suite.as_plan(), trusted=given.trust, again=format_retyped(given, "--trust")
-        )
+        ask_trust(project, suite.as_plan(), trusted=given.trust, again=with_flag(given, "--trust"))
 
     with Repository.open(project.root) as repository:
         gate = GateMeasurement(project, repository, _request(given), trust, tell, _print_result)
@@ -151,7 +149,7 @@ def _read_percent(text: str) -> float:
 def execute_check_coverage(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Look up or measure the coverage and print it."""
     project = open_with_gates(environ, {})
-    again = format_retyped(given, "--trust")
+    again = with_flag(given, "--trust")
     load_trusted_plan(project, trusted=given.trust, again=again)
     threshold = None if given.threshold is None else _read_percent(given.threshold)
     found = check_coverage(project, CoverageRequest(given.task, threshold, given.again))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from runner import effects
 from runner.app.write.workplace import Workplace, display_path
-from runner.commands.output import ask_trust, confirm, format_retyped, say
+from runner.commands.output import ask_trust, confirm, say, with_flag
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
@@ -64,9 +64,7 @@ def execute_replay(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
         return ExitCode.OK
     if not given.yes and not given.json:
         print("\n".join(change_text.replay_preview(seen.replay)))
-    if not confirm(
-        "restore this state?", environ, yes=given.yes, again=format_retyped(given, "--yes")
-    ):
+    if not confirm("restore this state?", environ, yes=given.yes, again=with_flag(given, "--yes")):
         print("nothing was changed", file=sys.stderr if given.json else sys.stdout)
         return ExitCode.PERSON
     done = transaction.replay(
@@ -83,7 +81,7 @@ def _verify(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     flags = {"sandbox": "none"} if given.no_sandbox else {}
     project = Project.open(Path.cwd(), environ, flags)
     steps = rebuild.find_landed(project, given.ids)
-    again = format_retyped(given, "--trust")
+    again = with_flag(given, "--trust")
     ask_trust(project, project.plan(project.plan_bytes), trusted=given.trust, again=again)
     found = rebuild.rebuild(project, steps, _Progress(len(steps)))
     lines = partial(change_text.rebuild_lines, steps=len(steps))

@@ -67,7 +67,7 @@ def tell(line: str) -> None:
     print(display(line), file=sys.stderr, flush=True)
 
 
-def format_retyped(given: argparse.Namespace, flag: str) -> str:
+def with_flag(given: argparse.Namespace, flag: str) -> str:
     """Return the command line that was typed, with one more flag, as a shell takes it."""
     words = list(given.typed)
     at = words.index("--") if "--" in words else len(words)

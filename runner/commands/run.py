@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner.app.build.build import build, find_nothing_to_do, preview
 from runner.app.build.types import BuildRequest
-from runner.commands.output import format_retyped, say
+from runner.commands.output import say, with_flag
 from runner.commands.parser import make_parser
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
@@ -219,7 +219,7 @@ def _try_implementer(
         )
     project = Project.open(Path.cwd(), environ, flags)
     with console_of(given, environ, project.root) as console:
-        again = format_retyped(given, "--trust")
+        again = with_flag(given, "--trust")
         found = task_trial.try_one_task(
             project, named[0], console, trusted=given.trust, again=again
         )
@@ -277,7 +277,7 @@ def make_request(given: argparse.Namespace) -> BuildRequest:
         allow_dirty=given.allow_dirty,
         removed_meant=given.yes,
         trusted=given.trust,
-        trust_command=format_retyped(given, "--trust"),
+        trust_command=with_flag(given, "--trust"),
         always=bool(given.junit or given.sarif),
     )
 

@@ -27,10 +27,10 @@ from runner.app.prove.verify_done import (
     whole_lines,
 )
 from runner.commands.output import (
-    format_retyped,
     load_trusted_plan,
     open_with_gates,
     tell,
+    with_flag,
 )
 from runner.errors import ExitCode, RunnerError
 from runner.report.documents import document
@@ -58,7 +58,7 @@ def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
         )
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
-    load_trusted_plan(project, trusted=given.trust, again=format_retyped(given, "--trust"))
+    load_trusted_plan(project, trusted=given.trust, again=with_flag(given, "--trust"))
     if whole:
         found = verify_whole(project, tell, changed_only=given.changed)
         lines = whole_lines(found.verified, found.not_done, found.grades)
@@ -80,7 +80,7 @@ def check_statement(given: argparse.Namespace, environ: Mapping[str, str]) -> Ex
     found = check_attestation(project, data)
     passed, code = None, ExitCode.OK
     if given.run and not found.faults:
-        load_trusted_plan(project, trusted=given.trust, again=format_retyped(given, "--trust"))
+        load_trusted_plan(project, trusted=given.trust, again=with_flag(given, "--trust"))
         require_current(project, found)
         again = verify_task(project, found.name, tell) if found.kind == "task" else None
         code = again.code if again else verify_whole(project, tell).verified.code
@@ -108,7 +108,7 @@ def execute_ship(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
     """Ship, or print what prevents it."""
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     project = open_with_gates(environ, flags)
-    load_trusted_plan(project, trusted=given.trust, again=format_retyped(given, "--trust"))
+    load_trusted_plan(project, trusted=given.trust, again=with_flag(given, "--trust"))
     pull = find_request(project) if given.pr else None
     if pull is not None and (tag := last_ship_tag(project, project.state())):
         return _publish(project, pull, tag, as_json=given.json)

@@ -206,7 +206,7 @@ class _Judge:
     def _whole_commands(self) -> None:
         """Add the test contracts whose command does not show what it tests."""
         for proven in self._knowledge.commands.whole():
-            if not self._cannot_reach_change(proven) and not self._is_overruled(proven):
+            if not self._is_unaffected(proven) and not self._is_overruled(proven):
                 named = self._knowledge.commands.targets()[proven].files
                 some = "may test any file" if named else "names no file"
                 text = f"the command of {proven.contract} {some}"
@@ -224,9 +224,7 @@ class _Judge:
         path = at.path
         if at.by is None:
             why = self._why(Basis.TEST, f"the command names {path}")
-            found = [
-                one for one in self._find_beginning_at(path) if not self._cannot_reach_change(one)
-            ]
+            found = [one for one in self._find_beginning_at(path) if not self._is_unaffected(one)]
         else:
             why = self._why(Basis.IMPORTS, at.describe())
             found = [*self._find_beginning_at(path), *self._of_writers(path)]
@@ -267,7 +265,7 @@ class _Judge:
     def _is_quiet(self) -> bool:
         return is_quiet(self.change)
 
-    def _cannot_reach_change(self, proven: Proven) -> bool:
+    def _is_unaffected(self, proven: Proven) -> bool:
         """Return whether a contract only runs code and the change affects no code."""
         return self._is_quiet() and self._knowledge.commands.targets()[proven].only_runs
 

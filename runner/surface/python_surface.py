@@ -91,7 +91,7 @@ def _compare_module(place: ModulePlace, paths: list[str], trees: Trees) -> Itera
         public = {one for one in before.exports if _is_public(place, one, before, trees)}
         if _is_private(place):  # what its package now brings from elsewhere is not gone
             gone = public - after.exports
-            public -= {one for one in gone if _is_exported_by_parent(place, one, trees.after)}
+            public -= {one for one in gone if _is_reexported(place, one, trees.after)}
         for fact in _compare(new, before, after, public):
             whole = (old, ".".join(place.parts), f"{place.parts[-1]}.py")
             yield fact if trees.after(old) is not None else replace(fact, names=fact.names + whole)
@@ -146,16 +146,14 @@ def _is_public(place: ModulePlace, name: str, module: Version, trees: Trees) -> 
     """
     if not place.is_published:
         return module.module.exports is not None or trees.is_used(name, (".py",))
-    return not _is_private(place) or _is_exported_by_parent(place, name, trees.before)
+    return not _is_private(place) or _is_reexported(place, name, trees.before)
 
 
 def _is_private(place: ModulePlace) -> bool:
     return any(one.startswith("_") for one in place.parts)
 
 
-def _is_exported_by_parent(
-    place: ModulePlace, name: str, read: Callable[[str], bytes | None]
-) -> bool:
+def _is_reexported(place: ModulePlace, name: str, read: Callable[[str], bytes | None]) -> bool:
     """Return whether a package above a module names it in its `__init__`."""
     word = re.compile(rf"\b{re.escape(name)}\b|import\s+\*")
     folders = ("/".join(place.parts[:end]) for end in range(1, len(place.parts)))

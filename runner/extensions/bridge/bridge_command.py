@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.commands.output import format_retyped, open_console
+from runner.commands.output import open_console, with_flag
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
@@ -96,7 +96,7 @@ def _require_trust(project: Project, given: argparse.Namespace, asker: Asker | N
     drafting.require_drafter(project)
     target = draft_checks.Target.of(project)
     plan = document.read_plan(target.data, target.path, prefixes=project.settings.build.id_prefixes)
-    again = format_retyped(given, "--trust")
+    again = with_flag(given, "--trust")
     drafting.require_drafter_trust(project, plan, asker, trusted=given.trust, again=again)
 
 

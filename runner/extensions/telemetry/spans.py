@@ -397,7 +397,7 @@ class OtlpWork:
         self._spans: list[Span] = []
 
     def go_on(self, cursors: ReceiverCursors) -> int:
-        """Send the spans that ended after the cursor. Raises ReceiverDownError, RunnerError (damage).
+        """Send the spans after the cursor. Raises ReceiverDownError, RunnerError (damage).
 
         The first look of a process reads the journal from its start: what was open at the cursor is
         drawn again, and sent when it ends.
