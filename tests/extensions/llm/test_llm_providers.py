@@ -234,11 +234,19 @@ def test_a_request_that_waits_for_its_turn_does_not_hold_up_a_run_that_ends(ask,
     pacer = Pacer(parse_rate("1/hour"))
     assert pacer.take() == 0
     monkeypatch.setattr(call_pace, "_PACERS", {"1/hour": pacer})
-    threading.Timer(0.3, chat.attempt.cancelled.set).start()
+    waits = "waiting to call the model, limited by model.calls = 1/hour"
+
+    def cancel_once_it_waits():
+        until = time.monotonic() + 60
+        while not any(one.endswith(waits) for one in chat.told) and time.monotonic() < until:
+            time.sleep(0.05)
+        chat.attempt.cancelled.set()
+
+    threading.Thread(target=cancel_once_it_waits).start()
     said = ask("openai-compatible:x", says("Done."), calls="1/hour")
     assert said.findings[0].message == "the model's session was cancelled"
     assert ask.server.asked == []
-    assert chat.told[-1].endswith("waiting to call the model, limited by model.calls = 1/hour")
+    assert chat.told[-1].endswith(waits)
 
 
 def test_a_server_that_is_not_there_is_a_transient_failure(ask, chat, monkeypatch):
