@@ -46,7 +46,11 @@ def test_a_planted_message_fails_a_run_that_passes(made, tmp_path):
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "1", str(tmp_path)],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join((str(TESTS), str(messages.ROOT)))},
+        env=os.environ
+        | {
+            "PYTHONPATH": os.pathsep.join((str(TESTS), str(messages.ROOT))),
+            "RECORD_MESSAGES": "fail",
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -48,6 +48,7 @@ def gates(*, contracts=(), note="", **more):
         "cancelled": Event(),
         "proofs": (proof,),
         "changes": (change,),
+        "observed": (),
         "before": lambda _path: None,
         "after": lambda _path: CODE,
         "is_test": lambda path: path.startswith("tests/"),

@@ -21,6 +21,7 @@ from runner.model import Ending, Reason, Status
 from runner.plan.graph import TaskGraph
 from runner.run.engine import Engine
 from runner.run.frontier import UNKNOWN_SECONDS, Frontier, forecast
+from runner.run.landing.gate_batch import GateBatch
 from runner.run.limits.deadlines import Backoff
 from runner.run.resource_locks import ResourceLocks
 from runner.run.review_queue import ReviewQueue
@@ -88,6 +89,7 @@ class AlwaysPasses:
         self.retries = SimpleNamespace(backoff=Backoff())
         self.context = ReviewQueue(None, None, None)
         self.questions = SimpleNamespace(ask=None)
+        self.batch = GateBatch(None, None, Settings())
 
     def next_again(self):
         return None

@@ -85,24 +85,6 @@ def test_a_field_that_is_missing_from_the_answer_is_named_with_the_request(servi
 
 
 @pytest.mark.nightly(
-    sibling="tests/contracts/test_contracts_inside.py::test_failures_are_put_in_words"
-)
-def test_a_status_code_that_only_a_conflict_has_is_found_though_the_tests_agree_with_it(service):
-    service.edit_plan(CONFLICT, CONFLICT.replace("CONFLICT", "LOCKED"))
-    service.edit_plan("self.assertEqual(status, 409)", "self.assertEqual(status, 423)")
-    (finding,) = refusals(service, "TASK-008", service.run("TASK-008"))
-
-    assert finding["message"] == ("POST /bookings answers 423; documented: 201, 400, 409")
-    first, second, answer = finding["detail"].splitlines()
-    assert first == second  # the same room twice
-    assert first.startswith("curl -X POST ")
-    assert first.endswith("http://127.0.0.1:8000/bookings")
-    assert answer.startswith('# answered 423: {"error": ')
-    assert "or contracts/openapi.json if this is intended" in finding["hint"]
-    mended(service)
-
-
-@pytest.mark.nightly(
     sibling="tests/gates/test_gates_coverage_python.py::test_below_the_threshold_each_file_says_its_lines"
 )
 def test_a_coverage_just_missed_names_the_lines_and_one_line_less_is_enough(service):

@@ -47,6 +47,7 @@ from runner.run.resource_locks import Agents, ResourceLocks, capacities, load_ow
 from runner.run.review import ChangeReview
 from runner.run.selection import find_id, select_ids
 from runner.run.worker_setup import WorkerSetup
+from runner.run.worktree_include import record_included
 from runner.text.display import display
 from runner.writes.log import WriteLog
 from runner.writes.safe_io import read_below
@@ -192,9 +193,10 @@ class _Building:
         )
 
     def _list_included(self) -> tuple[str, ...]:
-        """Return the ignored files that this run copies."""
-        files = self._workshop.included
-        return tuple(display(one.path) for one in files.files) if files else ()
+        """Return the ignored files that this run copies; save their digest on this machine."""
+        files, session = self._workshop.included, self.session
+        run = session.journal.run
+        return record_included(files, run, session.project.places.state) if files else ()
 
     def _reconcile(self, chosen: frozenset[str]) -> frozenset[str]:
         """Read file, journal and git together; gives the tasks that are only proven again."""

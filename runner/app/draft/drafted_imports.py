@@ -144,7 +144,11 @@ def redraft_import(
 
 def _nothing_named() -> tuple[Remark, ...]:
     return (
-        Remark(1, "no task got output files and a proof", "runner import, then add them yourself"),
+        Remark(
+            1,
+            "no task got output files and a proof",
+            "import without --draft, then add them to the plan",
+        ),
     )
 
 
