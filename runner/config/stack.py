@@ -175,9 +175,9 @@ def _typescript(root: Manifests) -> Stack:
 
 
 def _go(root: Manifests) -> Stack:
-    if not (root.has("go.mod") or root.has("go.work")):
+    if not root.has("go.mod"):
         return Stack()
-    vet = (("go:vet", "go vet ./..."),) if root.has("go.mod") else ()
+    vet = (("go:vet", "go vet ./..."),)
     return Stack(names=("go",), package_manager="go", tools=("go",), commands=vet)
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_build import SPEC, a_graph, a_ledger, a_task
 
+from runner.config.settings import Settings
 from runner.errors import RunnerError
 from runner.journal.events import (
     AttemptFinished,
