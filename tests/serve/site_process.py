@@ -127,7 +127,7 @@ class Client:
 
 class Site(Client):
     def __init__(self, folder, *words):
-        self.process = forked_runner.start(
+        self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "runner", "serve", *words],
             cwd=folder,
             stdin=subprocess.DEVNULL,
