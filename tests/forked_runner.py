@@ -44,6 +44,8 @@ def _can_fork():
 
     Elsewhere than on Linux a process with threads may not go on as a fork of its own (macOS).
     """
+    if os.environ.get("FORK_RUNNER") != "1":  # a fork beside threads may hang, once in many runs
+        return False
     others = (one for one in threading.enumerate() if not one.daemon and one not in _THREADS)
     return sys.platform == "linux" and set(others) <= {threading.main_thread()}
 
