@@ -14,8 +14,6 @@ import sys
 import time
 import urllib.parse
 
-import forked_runner
-
 PATIENCE = 90
 
 
@@ -59,7 +57,7 @@ class Client:
         return found
 
     def new_link(self):
-        done = forked_runner.run(
+        done = subprocess.run(
             [sys.executable, "-P", "-m", "runner", "serve", "--link", "--port", str(self.port)],
             cwd=self.folder,
             capture_output=True,

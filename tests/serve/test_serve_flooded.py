@@ -38,7 +38,7 @@ def flood_and_look(site, requests):
         while process.poll() is None:
             begun = time.monotonic()
             while not answers(site):
-                assert time.monotonic() - begun < listener.HEAD_SECONDS
+                assert time.monotonic() - begun < listener.HEAD_SECONDS / 2
             slowest = max(slowest, time.monotonic() - begun)
             time.sleep(0.2)
         return slowest, json.loads(process.stdout.read())
@@ -93,10 +93,10 @@ KINDS = {
 def test_a_signed_in_page_answers_during_a_flood(site, kind):
     site.get(f"/b/{site.build}")  # its modules are loaded
     slowest, counts = flood_and_look(site, KINDS[kind](site))
-    assert slowest < listener.HEAD_SECONDS  # it never waits until the flood's requests end
+    assert slowest <= listener.HEAD_SECONDS / 2  # it never waits until the flood's requests end
     if kind == "streams of the same session":
         assert counts["200"] == 16
-        assert counts["429"] > MANY / 10  # as many as the flood has time for
+        assert counts["429"] == counts["closed"] > MANY / 10  # as many as the flood has time for
     if kind == "streams of many sessions":
         assert counts["200"] == MANY
 
@@ -109,9 +109,9 @@ def test_a_client_that_sends_its_head_late_is_answered_during_a_flood(site):
                 held.enter_context(socket.create_connection(("127.0.0.1", site.port)))
                 for _ in range(2 * listener.MOST_WAITING)
             ]
-            time.sleep(0.3)  # the way there and back over a slow network
+            time.sleep(0.5)  # the way there and back over a slow network
             late.sendall(head(site, "GET", f"/b/{site.build}", *signed(site)).encode())
-            in_time = time.monotonic() - begun < 0.8  # on a busy machine it is tried again
+            in_time = time.monotonic() - begun < 0.9  # on a busy machine it is tried again
             answer = late.recv(12) if in_time else b""
         if in_time:
             break

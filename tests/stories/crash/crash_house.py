@@ -7,9 +7,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
-import forked_runner
 import invariants
 
 from runner import effects
@@ -187,6 +187,7 @@ class House:
             code = main(words)
             effects.unwatch(notice)
             log.write_text("\n".join(seen))
+            (self.folder / "modules").write_text("\n".join(sys.modules))
             sys.stdout.flush()
             sys.stderr.flush()
         finally:
@@ -208,7 +209,7 @@ class House:
 
     def start(self, *words, before=()):
         """The real command as a process of its own."""
-        return forked_runner.start(
+        return subprocess.Popen(
             [*before, sys.executable, "-m", "runner", "run", "--trust", *words],
             cwd=self.repo,
             env=self.environment,
@@ -261,7 +262,7 @@ class Story:
         end = start.copied(folder / "end")
         ended = end.run()
         assert ended.code == 0, ended.said
-        forked_runner.load_modules()
+        _warm(end.folder / "modules")
         return cls(start, folder / "place", end, ended, frozenset({"out.txt"}))
 
     @property
@@ -368,3 +369,22 @@ def _told(where):
         yield
     except AssertionError as broken:
         raise AssertionError(f"{where}: {broken}") from broken
+
+
+def _warm(names):
+    """Import once what a run imports, so that the next children are forked with it."""
+    for name in names.read_text().splitlines():
+        if name.partition(".")[0] in _WARM:
+            with contextlib.suppress(ImportError):
+                import_module(name)
+
+
+_WARM = (
+    "runner",
+    "git",
+    "gitdb",
+    "pydantic",
+    "networkx",
+    "markdown_it",
+    "re2",
+)
