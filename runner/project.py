@@ -7,11 +7,13 @@ import shlex
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
 from runner.config.loading import load_settings
 from runner.config.paths import Places, expand_home
 from runner.errors import RunnerError
 from runner.journal.snapshot import load_state
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import digest_of
@@ -88,8 +90,7 @@ _ORIGIN = regex(
 """Last part of the address in a clone's configuration (git-config(1))."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """One reading of the plan: the very bytes, and all that was found in them."""
 
     data: bytes
@@ -99,11 +100,10 @@ class Reading:
 
     def drop_text(self) -> None:
         """Drop the bytes of the plan to save memory."""
-        object.__setattr__(self, "data", b"")  # frozen, but for this
+        force_setattr(self, "data", b"")  # frozen, but for this
 
 
-@dataclass
-class Project:
+class Project(Struct, dict=True):
     """Opened once per command; reads what is asked for, when it is asked for."""
 
     root: Path

@@ -5,19 +5,19 @@ the code at the end. A run without workers of pytest-xdist is compared only with
 reading all code takes ten seconds. With RECORD_MESSAGES=fail an unknown text fails the run.
 """
 
+import ast
 import os
 import re
 import sys
+from importlib.machinery import PathFinder, SourceFileLoader
 
 import messages
 import pytest
 
 from runner.errors import RunnerError
-from runner.model import Finding
-from runner.plan.diagnostic import Problem
 
-SAMPLES = (RunnerError(""), Finding("", ""), Problem("", "", 1, 1))
-"""One of each class: the first call of a lazy dataclass replaces its `__init__`."""
+NOUNS = {"runner.model.work": "Finding", "runner.plan.diagnostic": "Problem"}
+"""Struct classes to record, by module: what is called on their creation is part of the class."""
 CODE = str(messages.ROOT / "runner") + "/"
 FOREIGN = {
     "app/gate/gate_report.py:_find_places": "the tests of the repository",
@@ -64,28 +64,67 @@ def _normalize(text):
     return " ".join(str(text).split()).encode("utf-8", "backslashreplace").decode()
 
 
-def _record(made, recorded):
-    first = made.__init__
+def _record_one(noun, recorded):
+    """Record the texts of a noun that the caller's caller made."""
+    frame = sys._getframe(2)
+    file = frame.f_code.co_filename.removeprefix(CODE)
+    is_ours = file != frame.f_code.co_filename
+    if is_ours and f"{file}:{frame.f_code.co_name}" not in FOREIGN:
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+        for text in map(_normalize, (noun.message, noun.hint)):
+            if " " in text:
+                recorded.setdefault((f"runner/{file}:{frame.f_lineno}", text), test)
 
-    def __init__(self, *given, **named):  # noqa: N807 - it takes the place of that of a class
+
+def _record_errors(recorded):
+    first = RunnerError.__init__
+
+    def __init__(self, *given, **named):  # noqa: N807 - it takes the place of that of the class
         first(self, *given, **named)
-        frame = sys._getframe(1)
-        file = frame.f_code.co_filename.removeprefix(CODE)
-        is_ours = file != frame.f_code.co_filename
-        if is_ours and f"{file}:{frame.f_code.co_name}" not in FOREIGN:
-            test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
-            for text in map(_normalize, (self.message, self.hint)):
-                if " " in text:
-                    recorded.setdefault((f"runner/{file}:{frame.f_lineno}", text), test)
+        _record_one(self, recorded)
 
-    made.__init__ = __init__
+    RunnerError.__init__ = __init__
+
+
+class RecordingLoader(SourceFileLoader):
+    """Loads a module whose noun records its texts when it is made."""
+
+    def __init__(self, name, path, recorded):
+        super().__init__(name, path)
+        self.recorded = recorded
+
+    def get_code(self, fullname):
+        tree = ast.parse(self.get_data(self.path))
+        hook = ast.parse("def __post_init__(self): __record__(self, __recorded__)").body
+        for one in tree.body:
+            if isinstance(one, ast.ClassDef) and one.name == NOUNS[fullname]:
+                one.body += hook
+        return compile(tree, self.path, "exec", dont_inherit=True)
+
+    def exec_module(self, module):
+        module.__record__, module.__recorded__ = _record_one, self.recorded
+        super().exec_module(module)
+
+
+class RecordingFinder:
+    """Finds the modules of `NOUNS`."""
+
+    def __init__(self, recorded):
+        assert not NOUNS.keys() & sys.modules.keys(), "they are imported before they are recorded"
+        self.recorded = recorded
+
+    def find_spec(self, name, path=None, target=None):
+        spec = PathFinder.find_spec(name, path, target) if name in NOUNS else None
+        if spec is not None:
+            spec.loader = RecordingLoader(name, spec.origin, self.recorded)
+        return spec
 
 
 def pytest_configure(config):
     recorded = config.stash[RECORDED] = {}
     if hasattr(config, "workeroutput") or os.environ.get("RECORD_MESSAGES"):
-        for sample in SAMPLES:
-            _record(type(sample), recorded)
+        _record_errors(recorded)
+        sys.meta_path.insert(0, RecordingFinder(recorded))
 
 
 def pytest_sessionfinish(session):

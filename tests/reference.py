@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import MISSING, Field, fields
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -30,6 +29,7 @@ from runner.plan.field_names import FIELDS
 from runner.report.summary import MEANING
 
 if TYPE_CHECKING:
+    from runner.config.declarations import Declaration
     from runner.operations.row import Field
 
 ROOT = Path(__file__).parent.parent
@@ -143,38 +143,39 @@ The column "who" says what a repository may set:
 
 def _settings() -> str:
     parts = [_PLACES]
-    tables = {one.name: one.default_factory for one in fields(Settings)}
-    for table, kind in tables.items():
-        inner = fields(kind) if kind is not MISSING else ()
+    usual = Settings()
+    for table in Settings.__struct_fields__:
+        kind = type(getattr(usual, table))
+        inner = getattr(kind, "__struct_fields__", ())
         rows = [row for one in inner if (row := _setting(kind, one, f"{table}."))]
         if rows:
             parts.append(_table(f"[{table}]", _HEAD, rows) + "\n")
-    rows = [row for one in fields(Settings) if (row := _setting(Settings, one, ""))]
+    rows = [row for one in Settings.__struct_fields__ if (row := _setting(Settings, one, ""))]
     return "".join(parts) + _table("Tables of their own", _HEAD, rows)
 
 
 _HEAD = ("setting", "default", "who", "need", "old name", "meaning")
 
 
-def _setting(kind: type, one: Field, table: str) -> tuple[str, ...] | None:
+def _setting(kind: type, name: str, table: str) -> tuple[str, ...] | None:
     """The row of a setting; none for a field that no source sets."""
-    known = declarations().get(table + one.name)
+    known = declarations().get(table + name)
     if known is None:
         return None
     whose = {OWN: "you", OWN_FILE: "your file", BOUND: "less", CAPPED: "less", FLOOR: "stricter"}
     return (
-        f"`{one.name}`",
-        _default(one),
+        f"`{name}`",
+        _default(known),
         next((word for mark, word in whose.items() if mark in known.marks), ""),
         "" if COMMON in known.marks else "rare",
         f"`{known.old}`" if known.old != known.name else "",
-        _explanations(kind).get(one.name, ""),
+        _explanations(kind).get(name, ""),
     )
 
 
-def _default(one: Field) -> str:
-    value = one.default
-    if value is MISSING:
+def _default(known: Declaration) -> str:
+    value = known.default
+    if known.name == "build.jobs":
         return "cores"
     return (
         "none"

@@ -5,16 +5,18 @@ them forgets vanishes on the second read; a field that a digest forgets changes 
 adds one is told here what it has to pass.
 """
 
-import json
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
 from datetime import date
 from enum import StrEnum
 from types import NoneType, UnionType
 
 import pytest
+from msgspec import UNSET, Struct
 
+from runner.config.permissions import Rulebook
+from runner.config.values import SecretSource
+from runner.extensions.bridge.forge_http import ForgeHttp
 from runner.extensions.cluster import message
 from runner.extensions.cluster.message import Job, JobAnswer, as_bytes, read_answer, read_job
 from runner.journal import events, session_events, state, task_state
@@ -24,13 +26,14 @@ from runner.journal.snapshot import read_state, write_state
 from runner.journal.state import PersistentMap, RunState
 from runner.journal.task_state import TaskState
 from runner.model import Budget, Task
-from runner.model.codec import Codec, Shape
+from runner.model.codec import Codec, usual_values
 from runner.plan.cache import load_plan
 from runner.plan.cache_file import encode_section, section_from
 from runner.plan.diagnostic import Problem
 from runner.plan.document import read_plan
 from runner.plan.outline import Found, KnownSection
 from runner.plan.sections import PlanCommand, Section
+from runner.run.secret_leases import _Lease
 
 PLAN = """# Shop
 
@@ -157,26 +160,17 @@ def vocabulary():
     return {**message._vocabulary(), **own, **others, "Sequence": Sequence, "Mapping": Mapping}
 
 
-READER = Codec(Shape.WHOLE, vocabulary)
-
-
-def defaults_of(kind):
-    if is_dataclass(kind):
-        return {
-            one.name: one.default_factory() if one.default_factory is not MISSING else one.default
-            for one in fields(kind)
-        }
-    return kind._field_defaults
+READER = Codec(vocabulary)
 
 
 def filled(kind, **given):
     """A noun whose fields all differ from their defaults."""
-    defaults = defaults_of(kind)
+    defaults = usual_values(kind)
     values = {
-        name: given[name] if name in given else value_of(hint, name, defaults.get(name, MISSING))
+        name: given[name] if name in given else value_of(hint, name, defaults.get(name, UNSET))
         for name, hint in hints_of(kind).items()
     }
-    same = [name for name, value in values.items() if value == defaults.get(name, MISSING)]
+    same = [name for name, value in values.items() if value == defaults.get(name, UNSET)]
     assert not same, f"{kind.__name__}: {same} have their defaults, so nothing is shown of them"
     return kind(**values)
 
@@ -193,10 +187,10 @@ def value_of(hint, name, default):
     if origin in (tuple, frozenset, Sequence):
         kinds = inner if inner[-1] is not Ellipsis and origin is tuple else inner[:1]
         return (tuple if origin is Sequence else origin)(
-            value_of(kind, f"{name}-{at}", MISSING) for at, kind in enumerate(kinds)
+            value_of(kind, f"{name}-{at}", UNSET) for at, kind in enumerate(kinds)
         )
     if origin is dict:
-        return {"a key": value_of(inner[1], name, MISSING)}
+        return {"a key": value_of(inner[1], name, UNSET)}
     if issubclass(hint, StrEnum):
         return next(one for one in reversed(hint) if one is not default)
     return filled(hint)
@@ -222,12 +216,12 @@ def missing_in(nouns):
         noun = stack.pop()
         if isinstance(noun, tuple) and not hasattr(noun, "_fields"):
             stack += noun
-        elif is_dataclass(noun):
+        elif isinstance(noun, Struct):
             kind = type(noun)
-            seen[kind] = defaults_of(kind)
-            for name, default in seen[kind].items():
+            seen[kind], usual = kind.__struct_fields__, usual_values(kind)
+            for name in seen[kind]:
                 value = getattr(noun, name)
-                if default is MISSING or value != default:
+                if name not in usual or value != usual[name]:
                     off.add(f"{kind.__name__}.{name}")
                 stack.append(value)
     return {f"{kind.__name__}.{name}" for kind, names in seen.items() for name in names} - off
@@ -258,12 +252,12 @@ def test_every_field_of_a_problem_and_of_a_written_line_is_in_the_plan_s_cache()
     found = Found(known, 0, 7, 1, 1, 0, "", ())
     problem, line = filled(Problem, path="TASK-GRAPH.md"), filled(PlanCommand)
     section = Section(0, 7, 1, 1, 0, "", (), (), (problem,), (line,))
-    row = json.loads(json.dumps(encode_section(section)))
+    row = encode_section(section)
     assert section_from(row, found, "TASK-GRAPH.md") == section
 
 
 def test_every_field_is_of_a_digest_or_it_is_said_why_not():
-    assert {one.name for one in fields(Task)} == {*EDITS, *NEITHER}
+    assert set(Task.__struct_fields__) == {*EDITS, *NEITHER}
     assert not EDITS.keys() & NEITHER.keys()
 
 
@@ -316,3 +310,20 @@ def test_every_field_of_a_job_and_its_answer_is_on_the_wire():
 def test_a_noun_that_stays_on_its_default_is_found():
     with pytest.raises(AssertionError, match="attempts"):
         filled(Budget, attempts=None)
+
+
+SECRET = "hush-hush"
+
+
+@pytest.mark.parametrize(
+    "noun",
+    [
+        SecretSource("KEY", f"echo {SECRET}"),
+        Rulebook(known_secrets=(SECRET,)),
+        ForgeHttp("https://forge.example", SECRET),
+        _Lease(1, SECRET, 0.0),
+    ],
+    ids=lambda noun: type(noun).__name__,
+)
+def test_no_noun_shows_its_secret(noun):
+    assert SECRET not in repr(noun)

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.commands import run
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.project import BUILD, Project
 from runner.text.display import display
@@ -113,8 +114,7 @@ def _ask_reason() -> str:
     return sys.stdin.readline().strip()
 
 
-@dataclass(frozen=True, slots=True)
-class _TerminalEditor:
+class _TerminalEditor(Struct, frozen=True):
     """The person's own editor; a text with a secret is opened again where they are there."""
 
     environ: Mapping[str, str]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner import effects
 from runner.app.write.workplace import Workplace, display_path

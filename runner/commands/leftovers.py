@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
 
 from runner.config.sizes import format_size
 from runner.errors import ExitCode, RunnerError
@@ -96,8 +97,7 @@ def push_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
 
     done = artifact_export.export_artifacts(project, say)
     if given.json:
-        pushed = {one.name: getattr(done, one.name) for one in fields(done)}
-        print(document("artifacts-pushed", **pushed), end="")
+        print(document("artifacts-pushed", **asdict(done)), end="")
     elif not given.quiet:
         print(artifact_export.summarise(done))
         for one in done.refused:

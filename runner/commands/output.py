@@ -81,16 +81,13 @@ def confirm(question: str, environ: Mapping[str, str], *, yes: bool, again: str)
     """
     if yes:
         return True
-    if not _is_terminal() or environ.get("CI", "").lower() == "true":
+    is_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    if not is_terminal or environ.get("CI", "").lower() == "true":
         raise RunnerError(
             "not confirmed, nothing changed; add --yes", hint=again, code=ExitCode.PERSON
         )
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def ask_trust(project: Project, plan: Plan, *, trusted: bool, again: str) -> None:

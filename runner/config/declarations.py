@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, field, fields
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
+
+from msgspec import Struct, StructMeta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,23 +44,47 @@ class Declaration(NamedTuple):
 
 def setting(default: T, *about: SettingMark | str, old: str = "") -> T:
     """Declare a field with its default, its marks and its shape (by default that of its type)."""
-    made: T = field(default=default, metadata={"about": about, "old": old})
-    return made
+    return cast(
+        "T",
+        Declaration(
+            name="",
+            old=old,
+            shape=next((word for word in about if isinstance(word, str)), ""),
+            marks=tuple(mark for mark in about if isinstance(mark, SettingMark)),
+            default=default,
+        ),
+    )
 
 
-def declare(kind: Any, table: str = "") -> Iterator[Declaration]:
-    """Yield every setting of a class and of its nested tables."""
-    for one in fields(kind):
-        default = one.default if one.default_factory is MISSING else one.default_factory()
-        if "about" in one.metadata:
-            about = one.metadata["about"]
-            shape = next((word for word in about if isinstance(word, str)), "")
-            yield Declaration(
-                table + one.name,
-                one.metadata["old"] or one.name,
-                shape or str(one.type).removesuffix(" | None"),
-                tuple(mark for mark in about if isinstance(mark, SettingMark)),
-                default,
+class _SettingsTableMeta(StructMeta):
+    """Keeps the declarations of settings: a field of a Struct has only a default."""
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any
+    ) -> Any:
+        types = body.get("__annotations__", {})
+        declared = {
+            key: one._replace(
+                old=one.old or key, shape=one.shape or types[key].removesuffix(" | None")
             )
-        elif not table and one.default_factory is not MISSING:
-            yield from declare(type(default), f"{one.name}.")
+            for key, one in body.items()
+            if isinstance(one, Declaration)
+        }
+        body |= {key: one.default for key, one in declared.items()}
+        return super().__new__(mcs, name, bases, {**body, "declared": declared}, **options)
+
+
+class SettingsTable(Struct, metaclass=_SettingsTableMeta, frozen=True):
+    """A table of settings; each field is a `setting(...)` or such a table."""
+
+    declared: ClassVar[dict[str, Declaration]]
+
+
+def declare(table: SettingsTable, prefix: str = "") -> Iterator[Declaration]:
+    """Yield every setting of a table with default values and of its nested tables."""
+    for name in table.__struct_fields__:
+        default = getattr(table, name)
+        if name in table.declared:
+            yield table.declared[name]._replace(name=prefix + name, default=default)
+        elif isinstance(default, SettingsTable):
+            yield from declare(default, f"{name}.")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.lazy_pattern import regex
 from runner.model import GateSpec
 
@@ -46,8 +47,7 @@ _PLACEHOLDER = regex(r"echo .*no test specified.* exit 1\s*")
 """The test script that `npm init` writes for a package without tests."""
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """A gate that a manifest declares, and what must be there for it to run."""
 
     gate: GateSpec

@@ -11,13 +11,13 @@ import os
 import re
 import stat
 from collections import Counter
-from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from runner.config.paths import SETTINGS_FILE
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ class Origin(StrEnum):
     FLAG = "flag"
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """One place's settings: the bytes of a file, or values by the setting's name."""
 
     origin: Origin

@@ -8,8 +8,9 @@ all inputs, and where nothing is set there is nothing to validate.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from runner.config import layers, values
 from runner.config.paths import Places
@@ -65,9 +66,10 @@ def make_settings(values_by_name: Mapping[str, Any]) -> Settings:
     for name, value in values_by_name.items():
         table, _, own = name.rpartition(".")
         tables.setdefault(table, {})[own] = value
-    whole = tables.pop("", {})
-    kinds: dict[str, Any] = {one.name: one.default_factory for one in fields(Settings)}
-    return Settings(**whole, **{name: kinds[name](**table) for name, table in tables.items()})
+    made = Settings(**tables.pop("", {}))
+    return replace(
+        made, **{name: replace(getattr(made, name), **table) for name, table in tables.items()}
+    )
 
 
 def register_secret_formats(settings: Settings) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.config.declarations import Declaration
 from runner.config.layers import Layer, Origin, line_of, variables_of
@@ -13,7 +15,6 @@ from runner.config.sizes import amount_of
 from runner.config.values import GATE_KEYS, INSISTED, MergedSettings, flag_of, tightest
 from runner.errors import RunnerError
 from runner.extensions.registry import OURS
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import ReviewMode
 from runner.text.display import caret, display
@@ -46,8 +47,7 @@ _KEYS = {
 """Allowed keys of an entry, by table."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
+class _Opened(Struct, frozen=True):
     """A layer by the settings' names, with what is needed to point at a key."""
 
     layer: Layer

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from runner.config.shell_rules import (
     SHELL,
@@ -15,7 +16,6 @@ from runner.config.shell_rules import (
     Word,
     strictest_word,
 )
-from runner.lazy_dataclass import dataclass
 from runner.model import Finding, digest_of
 from runner.secrets.redact import redact
 from runner.text.ignore_rules import ignore_rules, is_rule
@@ -39,15 +39,17 @@ _LONGEST_SUBJECT = 600
 """Characters of a subject shown in a prompt; a digest replaces the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rulebook:
+class Rulebook(Struct, frozen=True):
     """All that decides on a call: a person's rules, a repository's, and a person's answers."""
 
     rules: tuple[Permission, ...] = ()
     floor: tuple[Permission, ...] = ()
     """Rules of the repository, which only tighten."""
     answers: tuple[PermissionAnswer, ...] = ()
-    known_secrets: tuple[str, ...] = field(default=(), repr=False)
+    known_secrets: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Rulebook({self.rules!r}, {self.floor!r}, {self.answers!r})"
 
     def word(self, tool: str, subject: str) -> Word:
         """Return the decision on a call; a person's answer replaces only an `ask`."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
@@ -35,8 +36,7 @@ _LITERAL = regex(r"[0-9.]+|0x[0-9a-f.x]*|.*:.*")
 _LARGEST = 65535
 
 
-@dataclass(frozen=True, slots=True)
-class Registries:
+class Registries(Struct, frozen=True):
     """The registries that a command may reach."""
 
     entries: tuple[str, ...] = DEFAULT

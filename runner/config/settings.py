@@ -6,14 +6,15 @@
 
 from __future__ import annotations
 
-from dataclasses import field, fields, replace
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner.config import values
-from runner.config.declarations import Declaration, SettingMark, declare, setting
-from runner.lazy_dataclass import dataclass
+from runner.config.declarations import Declaration, SettingMark, SettingsTable, declare, setting
 from runner.model import GateSpec, Network, Resource, ReviewMode
 
 if TYPE_CHECKING:
@@ -28,11 +29,10 @@ MINUTE = 60.0
 COMMON, OWN, OWN_FILE, BOUND, CAPPED, FLOOR = SettingMark
 
 
-@dataclass(frozen=True, slots=True)
-class BuildSettings:
+class BuildSettings(SettingsTable, frozen=True):
     """Settings for choosing and retrying tasks."""
 
-    jobs: int = field(default_factory=values.count_cores, metadata={"about": (COMMON,), "old": ""})
+    jobs: int = setting(field(default_factory=values.count_cores), COMMON)
     """Tasks that run in parallel."""
     agents: int = setting(3, COMMON)
     """Agents and models that run in parallel, within `jobs`."""
@@ -56,8 +56,7 @@ class BuildSettings:
     """Extensions to load from other distributions; only your own settings file sets it."""
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetSettings:
+class BudgetSettings(SettingsTable, frozen=True):
     """Settings for the budgets of tasks, attempts and runs."""
 
     minutes: float = setting(30, COMMON, BOUND)
@@ -80,8 +79,7 @@ class BudgetSettings:
     run_tool_calls: int | None = setting(None, BOUND)
 
 
-@dataclass(frozen=True, slots=True)
-class NotifySettings:
+class NotifySettings(SettingsTable, frozen=True):
     """Settings for notifications at the end of a run."""
 
     command: str = setting("", COMMON, OWN, old="notify_command")
@@ -92,8 +90,7 @@ class NotifySettings:
     """Ends that trigger the command: done, blocked, waits, regression, stopped."""
 
 
-@dataclass(frozen=True, slots=True)
-class GitSettings:
+class GitSettings(SettingsTable, frozen=True):
     """Settings for commits and pushes of landings."""
 
     draft_pr: bool = setting(False, OWN)
@@ -115,8 +112,7 @@ class GitSettings:
     """Seconds without a change after which a lease may be taken over."""
 
 
-@dataclass(frozen=True, slots=True)
-class LimitSettings:
+class LimitSettings(SettingsTable, frozen=True):
     """Settings for the limits of one command or proposal."""
 
     soft_seconds: float = setting(5 * MINUTE, "Seconds", COMMON)
@@ -149,8 +145,7 @@ class LimitSettings:
     """Maximum number of files that a task proposes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProofSettings:
+class ProofSettings(SettingsTable, frozen=True):
     """Settings for the proof of a task."""
 
     coverage: float = setting(70, "Percent", COMMON)
@@ -200,8 +195,7 @@ class ProofSettings:
     """What a run proves again on the whole tree at its end: `changed`, `all` or `never`."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSettings:
+class AgentSettings(SettingsTable, frozen=True):
     """Agent programs, and what they are shown."""
 
     command: str = setting("", COMMON, OWN, old="agent_command")
@@ -218,8 +212,7 @@ class AgentSettings:
     """Globs of tracked files that a brief may show; none: all except private ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
+class ModelSettings(SettingsTable, frozen=True):
     """Models, and the server that has them."""
 
     plan: str = setting("", "ModelName", COMMON, old="model_plan")
@@ -240,8 +233,7 @@ class ModelSettings:
     """Rate of model calls in a run, all tasks together, as `6/minute`; none: no limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewSettings:
+class ReviewSettings(SettingsTable, frozen=True):
     """Settings for the review of changes and plans."""
 
     mode: ReviewMode | None = setting(None, "Review", COMMON, FLOOR, old="review")
@@ -258,8 +250,7 @@ class ReviewSettings:
     """Whether `mode` and `plan` come from environment or flag; only those can loosen the rest."""
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxSettings:
+class SandboxSettings(SettingsTable, frozen=True):
     """Settings for the files and network that commands may access."""
 
     kind: str = setting(
@@ -282,8 +273,7 @@ class SandboxSettings:
     """Names that a task may require as secrets; none: all that a trusted plan requires."""
 
 
-@dataclass(frozen=True, slots=True)
-class SkillSettings:
+class SkillSettings(SettingsTable, frozen=True):
     """Settings for the skills in a brief."""
 
     auto_discover: bool = setting(True, old="skills_auto_discover")
@@ -294,8 +284,7 @@ class SkillSettings:
     """Project folders that are searched for skills."""
 
 
-@dataclass(frozen=True, slots=True)
-class TeamSettings:
+class TeamSettings(SettingsTable, frozen=True):
     """The team's store and its workers."""
 
     store: str = setting("", COMMON, OWN)
@@ -318,16 +307,14 @@ class TeamSettings:
     """Folders whose repositories a worker may build, if a path or `file://` is registered."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArtifactsSettings:
+class ArtifactsSettings(SettingsTable, frozen=True):
     """Settings for the storage of a run's files."""
 
     store: str = setting("", "StorePlace", old="artifacts_store")
     """Store of run artifacts: `s3://BUCKET/PREFIX`, or a folder; none: not stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventSettings:
+class EventSettings(SettingsTable, frozen=True):
     """Settings for the receivers of events."""
 
     nats: str = setting("", "NatsAddress", COMMON, OWN, old="events")
@@ -342,8 +329,7 @@ class EventSettings:
     """Name of the variable with the key that signs webhooks."""
 
 
-@dataclass(frozen=True, slots=True)
-class TelemetrySettings:
+class TelemetrySettings(SettingsTable, frozen=True):
     """Traces of runs."""
 
     otlp: str = setting("", "ReceiverAddress", COMMON, OWN, old="telemetry_otlp")
@@ -352,8 +338,7 @@ class TelemetrySettings:
     """Whether traces also contain commands, findings and summaries."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterSettings:
+class ClusterSettings(SettingsTable, frozen=True):
     """Settings for the place where attempts run."""
 
     executor: str = setting("threads", "ExecutorName", COMMON, OWN)
@@ -366,8 +351,7 @@ class ClusterSettings:
     tls_key: str = setting("", OWN, old="dask_tls_key")
 
 
-@dataclass(frozen=True, slots=True)
-class FloorSettings:
+class FloorSettings(SettingsTable, frozen=True):
     """The minimum that a repository requires, by the settings' old names; None: nothing."""
 
     permission: tuple[Permission, ...] = ()
@@ -381,8 +365,7 @@ class FloorSettings:
     """Globs of the only files that the repository allows to be shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(SettingsTable, frozen=True):
     """Every setting of a run, by table; times are in seconds unless named otherwise."""
 
     build: BuildSettings = field(default_factory=BuildSettings)
@@ -477,8 +460,7 @@ class Settings:
         return values.tightest(self.review.mode or default, self.floor.review, asked)
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """Settings and where each of them came from."""
 
     settings: Settings
@@ -509,10 +491,10 @@ class Loaded:
 @cache
 def declarations() -> Mapping[str, Declaration]:
     """Return every setting by name."""
-    return {one.name: one for one in declare(Settings)}
+    return {one.name: one for one in declare(Settings())}
 
 
 def list_names() -> tuple[str, ...]:
     """Return the names of all settings, including derived ones and floors."""
-    floors = (f"floor.{one.name}" for one in fields(FloorSettings))
+    floors = (f"floor.{name}" for name in FloorSettings.__struct_fields__)
     return (*declarations(), "gates_by_type", *floors)

@@ -21,7 +21,8 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
@@ -40,8 +41,7 @@ class Permit(StrEnum):
     DENY = "deny"
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
+class Permission(Struct, frozen=True):
     """One `[[permission]]` of the settings."""
 
     tool: str
@@ -54,8 +54,7 @@ class Permission:
         return f"{self.action} {self.tool} {self.pattern}"
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionAnswer:
+class PermissionAnswer(Struct, frozen=True):
     """A person's answer, for one task, to exactly this call where a rule asks."""
 
     tool: str
@@ -66,8 +65,7 @@ class PermissionAnswer:
     """Whether it holds for one call only; for a write, until its attempt ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """The rules' decision about one call, and the rule that made it."""
 
     permit: Permit
@@ -185,8 +183,7 @@ _MOST_LETTERS = 1_000_000
 word (execve(2), MAX_ARG_STRLEN)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShellCommand:
+class ShellCommand(Struct, frozen=True):
     """One command of a line."""
 
     text: str

@@ -9,7 +9,8 @@ import math
 import re
 from functools import lru_cache
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_pattern import regex
 
 _SIZE = regex(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])i?B?|B)?", re.IGNORECASE)
@@ -92,8 +93,7 @@ _HOUR = 3600.0
 _RATE = regex(r"([1-9][0-9]{0,5})/(minute|hour)")
 
 
-@dataclass(frozen=True, slots=True)
-class CallRate:
+class CallRate(Struct, frozen=True):
     """So many calls in a minute or in an hour."""
 
     calls: int

@@ -10,7 +10,8 @@ import re
 import stat
 from typing import TYPE_CHECKING, Protocol
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.text.display import display
@@ -33,8 +34,7 @@ _MOST_COMMANDS = 100
 _PYTEST = ("python:pytest", "python -m pytest -q")
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
+class Stack(Struct, frozen=True):
     """A repository's stack, as declared; empty where nothing is declared."""
 
     names: tuple[str, ...] = ()
@@ -263,8 +263,7 @@ def _read_document(
     return (document, note) if isinstance(document, dict) else ({}, f"{name} is not a JSON object")
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(Struct, frozen=True):
     """The manifests of a folder, as they are now; no link is followed."""
 
     root: Path
@@ -272,10 +271,13 @@ class _Folder:
 
     def list_committed(self) -> Collection[str]:
         try:
-            named = any(_may_name_pytest(one.name) for one in self.root.iterdir())
+            names = [one.name for one in self.root.iterdir()]
         except OSError:
             return ()
-        return self.commit_paths() if named else ()
+        # Only these top-level names may contain a mention of pytest.
+        places = [place for place, _ in _PYTEST_PLACES]
+        named = any(place.fullmatch(name) for place in places for name in names)
+        return self.commit_paths() if named or "requirements" in names else ()
 
     def has(self, name: str) -> bool:
         try:
@@ -362,11 +364,6 @@ def _find_pytest_place(paths: Iterable[str], read: Callable[[str], str]) -> str:
         if any(_PYTEST_WORD.search(_COMMENT.sub("", one)) for one in find(text)):
             return path
     return ""
-
-
-def _may_name_pytest(name: str) -> bool:
-    """Return whether a top-level name may contain a mention of pytest."""
-    return name == "requirements" or any(place.fullmatch(name) for place, _ in _PYTEST_PLACES)
 
 
 def _is_test(path: str) -> bool:

@@ -13,8 +13,9 @@ import os
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.text.display import display
 
@@ -32,8 +33,7 @@ _CODE = frozenset(("-c", "-e", "--eval", "-p", "eval", "exec", "env", "sudo", "r
 """Words followed by code as an argument, or harmful by themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(Struct, frozen=True):
     """The person's record of trusted repositories, under their real paths."""
 
     state: Path

@@ -10,13 +10,13 @@ import hashlib
 import json
 import os
 import sys
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct, convert
 
 from runner import __version__, effects
 from runner.config.layers import Layer, Origin
 from runner.config.shell_rules import Permission, Permit
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import GateSpec, Network, Resource, ReviewMode
 
@@ -128,19 +128,10 @@ def _to_field_type(name: str, value: Any) -> Any:
         return tuple(
             load_rules.shape_of({**table, "redacts": name == "secret_formats"}) for table in value
         )
-    if name == "mcp":
-        return tuple(_server(each, table) for each, table in value.items())
-    if name == "secret":
-        return tuple(
-            SecretSource(each, table["command"], float(table.get("ttl", _TTL)))
-            for each, table in value.items()
-        )
+    if name in ("mcp", "secret"):
+        kind: Any = McpServer if name == "mcp" else SecretSource
+        return tuple(convert({**table, "name": each}, kind) for each, table in value.items())
     return tuple(value) if isinstance(value, list) else value
-
-
-def _server(name: str, table: dict[str, Any]) -> McpServer:
-    given = {**table, "env": tuple(table.get("env", ()))}
-    return McpServer(name, **given | {"network": Network(table.get("network", Network.NO))})
 
 
 def _read_gate(name: str, table: dict[str, Any]) -> tuple[GateSpec, tuple[str, ...]]:
@@ -157,8 +148,7 @@ def _read_gate(name: str, table: dict[str, Any]) -> tuple[GateSpec, tuple[str, .
 # --- mcp ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class McpServer:
+class McpServer(Struct, frozen=True):
     """One `[mcp.NAME]` of a person's own settings: a program that speaks on its pipes."""
 
     name: str
@@ -176,23 +166,23 @@ class McpServer:
 
 # --- secret ---------------------------------------------------------------------------
 
-_TTL = 900.0
 
-
-@dataclass(frozen=True, slots=True)
-class SecretSource:
+class SecretSource(Struct, frozen=True):
     """One `[secret.NAME]` of a person's own settings: a command that says a secret."""
 
     name: str
-    command: str = field(repr=False)
+    command: str
     """Shell line; excluded from the settings that a run records."""
-    ttl: float = _TTL
+    ttl: float = 900.0
     """Seconds after which a newly started command gets a new secret."""
 
     @property
     def kind(self) -> str:
         """Program name for the journal, without arguments, which may reveal too much."""
         return f"command {self.command.split()[0].rpartition('/')[2]}"
+
+    def __repr__(self) -> str:
+        return f"SecretSource({self.name!r})"
 
     def __str__(self) -> str:
         return f"{self.name}: {self.command}"
@@ -241,9 +231,8 @@ def write(cache: Path | None, key: str, merged: MergedSettings) -> None:
     """Save a result in the cache; a cache that cannot be written is ignored."""
     if cache is None:
         return
-    document = {"key": key, **merged._asdict()}
     try:
-        file, content = _file(cache, key), json.dumps(document).encode()
+        file, content = _file(cache, key), json.dumps({"key": key, **merged._asdict()}).encode()
         effects.make_folder(file.parent)
         effects.write_file(file, content, mode=0o600, durable=False)
         files = sorted(file.parent.glob("*.json"), key=lambda path: path.stat().st_mtime)

@@ -6,12 +6,13 @@ too long, its long sections are cut shorter, but never the task's own text.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.context.gather import GatheredContext
 from runner.context.tree import CHARACTERS_A_TOKEN, BriefBounds, code, fence
-from runner.lazy_dataclass import dataclass
 from runner.plan.task_types import describe_type
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -54,8 +55,7 @@ class BriefPart(NamedTuple):
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Brief:
+class Brief(Struct, frozen=True):
     """The brief of one attempt at one task."""
 
     task: Task
@@ -89,8 +89,7 @@ def tokens_of(text: str) -> int:
     return -(-len(text) // CHARACTERS_A_TOKEN)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """The parts of a brief.
 
     `previous` is the diff of the last failed attempt, `former` that of what the task built before,

@@ -10,10 +10,11 @@ from functools import cached_property
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.context.tree import CHARACTERS_A_TOKEN
 from runner.impact.change import is_own_document
 from runner.languages.registry import language_of
-from runner.lazy_dataclass import dataclass
 from runner.plan.globs import is_glob, matches
 
 if TYPE_CHECKING:
@@ -35,8 +36,7 @@ _MOST_OF_A_KIND = 40
 _NO_CODE = frozenset({"lock", "sum", "min.js", "svg", "map", "snap"})
 
 
-@dataclass(frozen=True, slots=True)
-class ContextFile:
+class ContextFile(Struct, frozen=True):
     """A file with its text, and why it is shown."""
 
     path: str
@@ -46,8 +46,7 @@ class ContextFile:
     is_cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FileQuery:
+class FileQuery(Struct, frozen=True):
     """The inputs for the choice of files."""
 
     task: Task

@@ -5,9 +5,10 @@ The text of the tests that a task is proven by: the files that its test contract
 
 from __future__ import annotations
 
-from dataclasses import field
 from heapq import nsmallest
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
 
 from runner.context.patterns import PATH as DECISIONS
 from runner.context.patterns import decisions_for, read_decisions
@@ -15,7 +16,6 @@ from runner.context.skills import Skills, skills_of
 from runner.context.tree import CHARACTERS_A_TOKEN, Tree
 from runner.errors import RunnerError
 from runner.impact.targets import target_of
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.plan.globs import is_glob
@@ -86,8 +86,7 @@ _MOST_FILES = 200
 """Files of one task for which owners and decisions are looked up."""
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredContext:
+class GatheredContext(Struct, frozen=True):
     """Everything but the task itself."""
 
     work: WorkType = field(default_factory=WorkType)

@@ -10,12 +10,13 @@ The pattern library as it grows: a decision becomes a pattern's text and a row o
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.context.tree import read_text
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.plan.markdown_table import read_sheet
@@ -47,8 +48,7 @@ _SHORTEST_NAME = 5
 """Minimum letters of a file name searched without its folder: `a.py` is in any text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """An entry of DECISIONS.md."""
 
     number: int
@@ -167,8 +167,7 @@ _SHORTEST = 4
 """Minimum letters of a title word used to search pattern keywords."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedPattern:
+class MatchedPattern(Struct, frozen=True):
     """A pattern that goes into a brief; `text` is empty, and `note` says why, if unreadable."""
 
     id: str
@@ -179,8 +178,7 @@ class MatchedPattern:
     """What matched: `forced`, `stack react`, `keyword lock` …"""
 
 
-@dataclass(frozen=True, slots=True)
-class PatternSearch:
+class PatternSearch(Struct, frozen=True):
     """The search terms of a task for the pattern index."""
 
     domains: tuple[str, ...]

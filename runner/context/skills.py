@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
@@ -41,8 +42,7 @@ _LONGEST_NAME, _LONGEST_DESCRIPTION = 64, 1024
 _FRONT = regex(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(Struct, frozen=True):
     """A skill by what its front matter says."""
 
     name: str
@@ -52,8 +52,7 @@ class Skill:
     is_built_in: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Skills:
+class Skills(Struct, frozen=True):
     """The skills that were found, and the problems of the others."""
 
     found: tuple[Skill, ...] = ()

@@ -26,8 +26,9 @@ Type: api
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner.lazy_pattern import regex
 from runner.model import Phase, TaskPlan

@@ -6,15 +6,15 @@ Texts are redacted before they are shortened, so that no key is cut in two and m
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from fnmatch import translate
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.config.permissions import evaluate_permission
 from runner.config.shell_rules import Permit
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.plan.globs import is_glob, matches
 from runner.repo.git import text
@@ -96,8 +96,7 @@ _PROSE = 100_000
 """Maximum characters of a task; longer text is there by mistake and is cut."""
 
 
-@dataclass(frozen=True, slots=True)
-class BriefBounds:
+class BriefBounds(Struct, frozen=True):
     """The maximum lengths of a brief's parts at a scale."""
 
     scale: float = 1.0
@@ -166,8 +165,7 @@ def _no_paths() -> Mapping[str, str]:
     return {}
 
 
-@dataclass(frozen=True)
-class Tree:
+class Tree(Struct, frozen=True, dict=True):
     """Tracked files by path, in their committed bytes: a person's unsaved edits are not in it."""
 
     paths: Callable[[], Mapping[str, str]] = _no_paths
@@ -178,7 +176,6 @@ class Tree:
     """Lists of globs; a readable file matches one of each list; none: all tracked files."""
     may_read: Callable[[str], bool] = _always
     """Returns whether the user's permission rules allow reading a path."""
-    _texts: dict[str, tuple[str, str]] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, repository: Repository, commit: str, settings: Settings) -> Self:
@@ -194,6 +191,10 @@ class Tree:
             allow=settings.read_allowed,
             may_read=may_read if rules or floor else _always,
         )
+
+    @cached_property
+    def _texts(self) -> dict[str, tuple[str, str]]:
+        return {}
 
     @cached_property
     def _listed(self) -> Mapping[str, str]:

@@ -10,10 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
 from runner.contracts.document import LARGEST
 from runner.contracts.entries import Refused
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.process.tools import find_project_python
 from runner.repo.tree_files import walk
@@ -40,8 +41,7 @@ importlib.import_module("runner.contracts.inside." + sys.argv.pop(1)).main()
 _LARGEST_REPORT = 4 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class ContractResult:
+class ContractResult(Struct, frozen=True):
     """The result of one contract check, before it becomes a proof."""
 
     ran: Ran | None = None
@@ -55,8 +55,7 @@ class ContractResult:
     """What was examined when no command ran."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContractContext:
+class ContractContext(Struct, frozen=True):
     """The place of one contract's test: its files, its own folder, and how to run a line there."""
 
     check: str

@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_pattern import regex
 from runner.process.tools import which
 
@@ -49,8 +50,7 @@ _SIDES = regex(r"(?P<path>.*?\S)(?:\s*=\s*(?P<target>\S.*))?", re.DOTALL)
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-@dataclass(frozen=True, slots=True)
-class OpenApi:
+class OpenApi(Struct, frozen=True):
     """A document, and the application that must behave as it says."""
 
     path: str
@@ -71,8 +71,7 @@ class ContractKind(StrEnum):
     ZOD = "zod"
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(Struct, frozen=True):
     """A JSON Schema, and what must agree with it."""
 
     path: str

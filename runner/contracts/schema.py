@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import posixpath
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner.contracts.contract_context import ContractResult
 from runner.contracts.document import bundle_document, parse_document

@@ -8,12 +8,13 @@ Draft 2020-12 and the dialects of OpenAPI 3.0 and 3.1 are read alike.
 from __future__ import annotations
 
 import json
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.contracts.entries import Refused
 from runner.contracts.inside import operations
-from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -49,8 +50,7 @@ _PARTS = 200
 """Maximum number of schemas merged into one by references and `allOf`."""
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaShape:
+class SchemaShape(Struct, frozen=True):
     """The values that one schema allows; its children stay schemas."""
 
     types: frozenset[str]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from runner.editor.source_text import TextPosition, TextSpan, span_on
 from runner.implementers.registry import IMPLEMENTERS
@@ -109,8 +110,7 @@ class Completion(NamedTuple):
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Cursor:
+class _Cursor(Struct, frozen=True):
     """The cursor: the task around it, if any, and the line up to it."""
 
     plan: OpenPlan

@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
+
+from msgspec.structs import replace
 
 from runner.app.build.discovered_gates import list_committed
 from runner.app.inspect.unready_tasks import Verdicts

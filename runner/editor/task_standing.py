@@ -99,13 +99,10 @@ def _actions(task: Task, view: View | None) -> Iterator[tuple[str, str]]:
     yield "runner.why", "why"
     if known is not None and known.spec is not None:
         yield "runner.evidence", "evidence"
-    if known is not None and (known.held or status is Status.STALE or _plan_waits(known)):
+    planned = known.planned if known is not None else None
+    is_waiting = planned is not None and not planned.approved
+    if known is not None and (known.held or status is Status.STALE or is_waiting):
         yield "runner.approve", "approve"
-
-
-def _plan_waits(known: object) -> bool:
-    planned = getattr(known, "planned", None)
-    return planned is not None and not planned.approved
 
 
 def command_line(command: str, id_: str) -> tuple[str, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct, field
+
 from runner.gates.test_paths import find_named, is_named_support, is_test_of, is_test_path
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Network, Proof, Severity, Verdict, digest_of
 from runner.model.work import CUT_OFF
@@ -66,8 +66,7 @@ def _run_visible(_check: Check, _context: GateContext) -> None:
     """Return None, since every contract is an ordinary test without a store."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One command of a task's proof, before it runs."""
 
     id: str
@@ -88,8 +87,7 @@ class Check:
     """Task whose held-out files its command runs; None for a visible contract."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     """A command as instruments fit it out: they count tests and lines from outside."""
 
     line: str
@@ -97,8 +95,7 @@ class Fitted:
     """Environment variables in addition to those of the context."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proved:
+class Proved(Struct, frozen=True):
     """The result of one run of a check."""
 
     proof: Proof | None
@@ -151,8 +148,7 @@ class CheckResult(Protocol):
         """Whether the check may count as passed."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeOrigin:
+class ChangeOrigin(Struct, frozen=True):
     """The author of a change, and its source."""
 
     reviewed: bool = True
@@ -172,8 +168,7 @@ class ChangeOrigin:
         return Severity.WARNING if self.by_person else Severity.QUESTION
 
 
-@dataclass(frozen=True, slots=True)
-class GateContext:
+class GateContext(Struct, frozen=True):
     """The context of a task's checks: their place and subject."""
 
     task: Task

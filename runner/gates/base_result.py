@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.config.default_gates import is_declared
 from runner.gates import proof_cache
@@ -24,10 +26,9 @@ from runner.gates.result_parsers import (
     output_of,
     parse_results,
 )
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
-from runner.model.codec import Codec, Shape, ShapeError
+from runner.model.codec import Codec, ShapeError, table
 from runner.model.words import COULD_NOT_RUN, UNRUN
 from runner.process.base import Ended
 from runner.secrets.redact import redact
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
     from runner.model import Change
 
 
-@dataclass(frozen=True, slots=True)
-class BaseResult:
+class BaseResult(Struct, frozen=True):
     """The result of a check on another tree."""
 
     passed: bool
@@ -84,7 +84,7 @@ def earlier(check: Check, context: GateContext, changes: tuple[Change, ...]) -> 
     if trial.ran.ended is not Ended.EXITED or context.cancelled.is_set():
         return None
     found = make_earlier(trial, context)
-    proof_cache.remember(context.kept, _CODEC.table(found), *key)
+    proof_cache.remember(context.kept, table(found), *key)
     return found
 
 
@@ -131,13 +131,13 @@ def _key(check: Check, context: GateContext, changes: tuple[Change, ...]) -> tup
     )
 
 
-_CODEC = Codec(Shape.WHOLE, lambda: {"Mapping": Mapping})
+_CODEC = Codec(lambda: {"Mapping": Mapping})
 
 
 def _read(entry: dict[str, object]) -> BaseResult | None:
     """Read a cached result; None if its format differs from this version."""
     try:
-        return _CODEC.read(BaseResult, entry)
+        return _CODEC.read_exactly(BaseResult, entry)
     except ShapeError:
         return None
 
@@ -164,8 +164,7 @@ _UNABLE_HINTS = {
 _TOO_MUCH = "too much output to tell new failures from old ones: make it print less"
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """The failures of a check now against those of the tree before."""
 
     new: tuple[str, ...]

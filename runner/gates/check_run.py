@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.gates.base import Fitted, failures_of, name_command, proof_of
 from runner.gates.count_parsers import CLOSING, ran_no_test, read_counts
@@ -14,7 +16,6 @@ from runner.gates.open_watch import OpenWatch
 from runner.gates.proof_cache import PassedCommand
 from runner.gates.reporters import expects, not_taken, with_reports
 from runner.gates.result_parsers import output_of, parse_results, without_colours
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Network, ProvenBy, Severity, Verdict
 from runner.model.grades import is_document
@@ -55,8 +56,7 @@ _INSTALLED = ("pyvenv.cfg", ".package-lock.json", "lib/*/site-packages/*.dist-in
 """Files in an ignored folder of the repository that change with each installation."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRun:
+class CheckRun(Struct, frozen=True):
     """A check that ran once."""
 
     check: Check

@@ -6,8 +6,9 @@ A task that changes what a gate runs is proven by the gate as it was, too.
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner.config.default_gates import is_declared, nothing_to_check
 from runner.gates import base_result, lenient_scripts, script_targets

@@ -5,8 +5,9 @@ A contract of another task is held against a change of what lies under it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner.contracts.entries import Refused, documents, name_checks
 from runner.gates.base import (

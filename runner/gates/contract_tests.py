@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner.gates import base_result, coverage, script_targets
 from runner.gates.base import Check, Fitted, Proved, command_limits

@@ -5,10 +5,11 @@ Tests of a proof that ran nothing of its task are worth to it what a command is.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from posixpath import basename, dirname, splitext
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner import effects
 from runner.gates.base import Proved, make_proof

@@ -7,9 +7,10 @@ An example that gives a different result refuses; one that states no answer is n
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from runner.gates.base import Proved, proof_of
 from runner.gates.contract_checks import make_context

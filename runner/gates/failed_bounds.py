@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.config.paths import expand_home
 from runner.config.sizes import format_size
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Network
@@ -34,8 +35,7 @@ def _hides_nothing(_path: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class CommandBounds:
+class CommandBounds(Struct, frozen=True):
     """The limits that applied to a command while it ran."""
 
     command: str = ""

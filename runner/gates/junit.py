@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 
@@ -65,8 +65,7 @@ _COUNTED = {TestOutcome.ERROR: "errors"}
 BAD = frozenset({TestOutcome.FAILED, TestOutcome.ERROR})
 
 
-@dataclass(frozen=True, slots=True)
-class TestResult:
+class TestResult(Struct, frozen=True):
     """One test of one run."""
 
     __test__ = False
@@ -87,8 +86,7 @@ class TestResult:
         return self.outcome in BAD
 
 
-@dataclass(frozen=True, slots=True)
-class TestResults:
+class TestResults(Struct, frozen=True):
     """All tests of one run, each id once."""
 
     __test__ = False
@@ -112,8 +110,7 @@ class TestResults:
         return {"passed": 0} | words
 
 
-@dataclass(frozen=True, slots=True)
-class Reports:
+class Reports(Struct, frozen=True):
     """All reports of one run of a check together."""
 
     results: TestResults | None = None

@@ -9,8 +9,9 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
+
 from runner.gates.test_paths import find_tests
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ def last_of(test: str) -> str:
     return [part for part in _LAST.split(test) if part][-1] if test else test
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """The facts about a change's tests that follow from their text."""
 
     named: tuple[str, ...]

@@ -7,9 +7,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.repo.change_times import TICK, tells_changes
 from runner.repo.trees import Prefix, Stamp, is_unchanged, stamp_of
@@ -45,8 +46,7 @@ _listed: dict[
 """Last listings of folders, by tree and its shared files; each thread has its own tree."""
 
 
-@dataclass(frozen=True, slots=True)
-class TouchedFiles:
+class TouchedFiles(Struct, frozen=True):
     """The effect of a command on the tree's files, by project paths."""
 
     changed: tuple[str, ...] = ()

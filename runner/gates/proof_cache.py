@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +25,7 @@ _FORGOTTEN = 200
 _FOLDER = "earlier"
 
 
-@dataclass(frozen=True, slots=True)
-class PassedCommand:
+class PassedCommand(Struct, frozen=True):
     """A command that passed on a tree."""
 
     task: str
@@ -37,8 +36,7 @@ class PassedCommand:
     log: str
 
 
-@dataclass(slots=True)
-class ProofMemory:
+class ProofMemory(Struct):
     """The passed checks of one run, by command and tree; thread-safe.
 
     Only of trees that were as they are committed when the command began: what an earlier command

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.gates.base import COVERAGE, INTEGRITY, MUTATION, Proved, make_own_check
 from runner.languages.registry import language_of
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity
 from runner.model.words import WHAT_CHANGED
@@ -36,8 +37,7 @@ class Checks(Protocol):
         """Run the check and return its result."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckFamily:
+class CheckFamily(Struct, frozen=True):
     """One kind of check; its module is imported where a task needs it, and not before."""
 
     name: str
@@ -144,8 +144,7 @@ _SHOWING = tuple(
 """Families that run something of the task; the others report what is wrong with a proof."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskProof:
+class TaskProof(Struct, frozen=True):
     """The combined result of all checks of a task."""
 
     proofs: tuple[Proof, ...] = ()

@@ -8,13 +8,14 @@ the feet of whatever else runs there, and reports and measured lines lie in one 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import field, replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner.gates import contract_checks, contract_tests, proof_cache, shim
 from runner.gates.registry import TaskProof, together
-from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ _WORTH = 0.5
 _UNKNOWN_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Traced:
+class Traced(Struct, frozen=True):
     """A test contract or contract of another task that a change may break, and why it may."""
 
     task: Task
@@ -63,8 +63,7 @@ class Traced:
         return self.name.startswith("contract:")
 
 
-@dataclass(frozen=True, slots=True)
-class Suspects:
+class Suspects(Struct, frozen=True):
     """The proofs that a change may break, the likely failures first."""
 
     traced: tuple[Traced, ...] = ()
@@ -90,8 +89,7 @@ def count_helpers(suspects: Suspects) -> int:
     return max(0, min(rest, int(expected / _WORTH)))
 
 
-@dataclass(frozen=True, slots=True)
-class Helper:
+class Helper(Struct, frozen=True):
     """A scratch tree beside the task's own, and whether it may be used for one more."""
 
     context: GateContext
@@ -138,8 +136,7 @@ def _work_together(row: _Row, lane: Lane | None, helpers: int) -> None:
             one.result()
 
 
-@dataclass(slots=True)
-class _Row:
+class _Row(Struct):
     """A queue of proofs to run, taken by free workers."""
 
     suspects: Suspects

@@ -13,12 +13,13 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.gates import shim
 from runner.gates.base import Fitted, file_name
 from runner.gates.loaded_scripts import quote
 from runner.gates.own_files import make_empty, own_folder, put
 from runner.gates.test_reports import read_reports
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.plan.shell.exit_status import expects_failures
@@ -43,8 +44,7 @@ _PYTEST_FILE = "pytest.xml"
 _NOT_TAKEN = regex(r"unrecognized arguments: .*--junit-?xml")
 
 
-@dataclass(frozen=True, slots=True)
-class Reporting:
+class Reporting(Struct, frozen=True):
     """A command with the file in which its tool will say how each test ended."""
 
     fitted: Fitted

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.gates.count_parsers import read_counts
 from runner.gates.coverage.instrument import files_in, text_of
@@ -29,7 +31,6 @@ from runner.gates.junit import (
     read_results,
 )
 from runner.gates.result_parsers import parse_results, without_colours
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.text.wording import read_number
 
@@ -50,8 +51,7 @@ _ASKED = ("go", "cargo")
 """Tools that name every test only on request."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramReport:
+class ProgramReport(Struct, frozen=True):
     """The report of one test program."""
 
     tool: str

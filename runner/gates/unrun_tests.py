@@ -7,8 +7,9 @@ named. A test none of whose assertions ran shows nothing, whatever kept it from 
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from runner.gates.base import INTEGRITY, Check, Proved, command_limits
 from runner.gates.base_tests.rerun import make_verbose_command

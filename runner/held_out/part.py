@@ -6,10 +6,11 @@ visible tests of its author.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.model import Finding
 
 if TYPE_CHECKING:
@@ -48,8 +49,7 @@ def needs_author(task: Task) -> bool:
     return bool(task.test_author) and not task.held_out_files
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOutPart:
+class HeldOutPart(Struct, frozen=True):
     """The held-out part of one task, as its next attempt has it."""
 
     contracts: tuple[TestContract, ...] = ()

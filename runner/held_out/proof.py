@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.errors import RunnerError
@@ -24,7 +26,6 @@ from runner.held_out.author import find_survivors
 from runner.held_out.names import find_items, find_names
 from runner.held_out.part import split_task
 from runner.held_out.store import repair_hint
-from runner.lazy_dataclass import dataclass
 from runner.model import (
     Action,
     Change,
@@ -56,8 +57,7 @@ _NOTHING = digest_of(b"")
 _COULD_NOT_START = (126, 127)
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOutContractResult:
+class HeldOutContractResult(Struct, frozen=True):
     """The part of one held-out contract's result that leaves its proof."""
 
     proof: Proof
@@ -68,8 +68,7 @@ class HeldOutContractResult:
     """Tree on which it failed: `base` or `stub`; empty if unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOutProof:
+class HeldOutProof(Struct, frozen=True):
     """The combined result of a task's held-out contracts."""
 
     results: tuple[HeldOutContractResult, ...] = ()
@@ -78,8 +77,7 @@ class HeldOutProof:
     """Mutants that no test detects; only for the author of the tests."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOutContext:
+class HeldOutContext(Struct, frozen=True):
     """The context of a held-out proof."""
 
     part: HeldOutPart

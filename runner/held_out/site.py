@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct, field
+
 from runner.held_out.store import HeldOutStore
-from runner.lazy_dataclass import dataclass
 from runner.process.mounts import inner_environment
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ class HeldOutFolders(NamedTuple):
         return cls(store, top / _WORKSPACES)
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOutSite:
+class HeldOutSite(Struct, frozen=True):
     """The store of held-out files, and the environment of commands that run with them."""
 
     store: HeldOutStore

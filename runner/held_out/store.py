@@ -13,13 +13,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import effects
 from runner.errors import RunnerError
 from runner.held_out.part import AuthorTests, list_visible
-from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.writes.safe_io import read_below, unlink_below, write_below
 
@@ -70,8 +71,7 @@ class FileRecord(NamedTuple):
     """Acceptance IDs with the test IDs that a separate author names for them."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOutStore:
+class HeldOutStore(Struct, frozen=True):
     """The store of one plan. It exists as soon as the first file is put into it."""
 
     base: Path | None

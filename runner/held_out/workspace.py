@@ -12,9 +12,10 @@ import itertools
 import os
 import shutil
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner import effects
 from runner.model import Action, Change, digest_of

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.errors import RunnerError
 from runner.history.commit_log import read_commits
-from runner.lazy_dataclass import dataclass
 from runner.repo.git import GitError, text
 from runner.text.display import display
 from runner.text.wording import short
@@ -25,8 +26,7 @@ _SETTINGS = (("blame.ignoreRevsFile", ""),)
 """A file from a clone must not decide the authorship of lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line of a file, and the commit that it is from."""
 
     number: int
@@ -43,8 +43,7 @@ class Line:
     """Commit that restored the line; empty if none did."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineSource:
+class LineSource(Struct, frozen=True):
     """A commit's facts about its lines."""
 
     kind: str
@@ -61,8 +60,7 @@ class LineSource:
     coverage: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Lines that follow one another and have one source."""
 
     first: int

@@ -6,13 +6,13 @@ CHANGES.md and the quotes in the plan: where a `!change` is written down for peo
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import ChangeRecorded, TaskStaled
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Status
 from runner.plan.document import read_plan
@@ -41,8 +41,7 @@ _NOTE = 100
 """Characters of a change shown after a status."""
 
 
-@dataclass(frozen=True, slots=True)
-class StaledTask:
+class StaledTask(Struct, frozen=True):
     """One task that a change would make STALE."""
 
     id: str
@@ -56,8 +55,7 @@ class StaledTask:
     """Next task on the path from the change; empty for one that is named directly."""
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(Struct, frozen=True):
     """A named task that just gets the note."""
 
     id: str
@@ -66,8 +64,7 @@ class Noted:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChangePreview:
+class ChangePreview(Struct, frozen=True):
     """A `!change`, simulated without effect."""
 
     text: str
@@ -112,8 +109,7 @@ def _reach(task: Task, known: TaskState, reason: str, via: str = "") -> StaledTa
     return StaledTask(task.id, task.title, reason, tests, known.typical_seconds, via)
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeContext:
+class ChangeContext(Struct, frozen=True):
     """The places where a change is recorded: journal, CHANGES.md, the plan."""
 
     journal: JournalWriter
@@ -176,8 +172,7 @@ _ENTRY = regex(r"^## CHANGE-(\d+):", re.MULTILINE)
 _TRIES = 20
 
 
-@dataclass(slots=True)
-class ChangesDocument:
+class ChangesDocument(Struct):
     """CHANGES.md: of it the entries of this session are ours to commit."""
 
     root: Path
@@ -250,8 +245,7 @@ def _entries(text: str) -> list[tuple[int, str]]:
 # --- the plan -------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Quotes:
+class Quotes(Struct):
     """The quotes that this session put into the plan, for its record commit."""
 
     prefixes: tuple[str, ...] = ()
@@ -296,8 +290,7 @@ class Quotes:
         return committed
 
 
-@dataclass(frozen=True, slots=True)
-class QuotedPlan:
+class QuotedPlan(Struct, frozen=True):
     """The plan as a record commit has it: its statuses with their notes, and our quotes."""
 
     plan: PlanDocument

@@ -7,12 +7,13 @@ The recorded, accepted bytes of what landed before: to land again without an imp
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.plan.globs import is_glob, matches
 from runner.repo.git import text
 from runner.repo.landed_commits import is_own
@@ -40,8 +41,7 @@ if TYPE_CHECKING:
 # --- commits --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(Struct, frozen=True):
     """One commit: its message taken apart, and the paths it changed against its parents."""
 
     commit: str
@@ -169,8 +169,7 @@ def find_standing(commits: Iterable[LogEntry]) -> tuple[LogEntry, ...]:
 # --- recorded bytes -------------------------------------------------------------------
 
 
-@dataclass
-class Records:
+class Records(Struct, dict=True):
     """Each task's facts from all available commits, read on first use.
 
     At hand is what HEAD reaches (what was taken back is in its past), and what a replay kept under
@@ -180,7 +179,7 @@ class Records:
     repository: Repository
     documents: Collection[str]
     """The runner's own documents, which no task writes."""
-    _none: tuple[Change, ...] = field(default=(), repr=False)
+    _none: tuple[Change, ...] = ()
 
     def find(self, task: Task, base: str) -> RecordedWork:
         """Return the recorded changes of a task with the same specification, if they fit `base`.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.errors import ExitCode, RunnerError
 from runner.history.commit_log import LogEntry, find_standing, story
 from runner.history.revert import Back, find_held_after, find_held_on, format_list
-from runner.lazy_dataclass import dataclass
 from runner.model import Status, Usage
 from runner.repo.landed_commits import name_project
 from runner.repo.trailers import CHECKPOINT, PROJECT, RESTORES, UNDOES, build_message
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(Struct, frozen=True):
     """A replay, simulated without effect."""
 
     checkpoint: str

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from runner.errors import ExitCode, RunnerError
 from runner.history.commit_log import find_standing, story
 from runner.journal.events import TaskReopened, TaskStaled
 from runner.journal.session_events import HistoryMoved, HistoryMoving
-from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo.commit import commit_tree
 from runner.repo.filtered import find_filtered
@@ -50,8 +51,7 @@ class LeftDependent(NamedTuple):
     """Next task on the path: once that is DONE again, early cut-off may release this one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Back:
+class Back(Struct, frozen=True):
     """The work to revert, and the new status of the tasks."""
 
     kind: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner.impact.change import (
     Changed,
@@ -20,7 +21,6 @@ from runner.impact.reach import find_reaching, find_unparsed, find_unseen_import
 from runner.impact.reasons import Affected, Basis, Depth, Impacted, Why, Width
 from runner.impact.traces import Reach, find_sharers, hit
 from runner.languages.registry import is_written_in, language_of
-from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def judge(
     return hits.answer()
 
 
-@dataclass(frozen=True, slots=True)
-class _Judge:
+class _Judge(Struct, frozen=True):
     """Judges one file of a change."""
 
     change: Changed
@@ -317,8 +316,7 @@ def _is_in(path: str, folder: str) -> bool:
 _MOST_REASONS = 12
 
 
-@dataclass(slots=True)
-class ImpactCollector:
+class ImpactCollector(Struct):
     """Tasks and test contracts that are found to be affected; grows while a change is judged."""
 
     knowledge: Knowledge

@@ -6,14 +6,15 @@ effect is unknown.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.languages.registry import is_manifest
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ _ALIKE = 0.5
 """Minimum share of lines that a moved file keeps; git's default for renames (`-M50%`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """One file of a change; None where there is no such file before or after."""
 
     path: str

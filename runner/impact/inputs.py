@@ -6,17 +6,17 @@ soonest run first.
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner.impact.owners import Commands, Named, Owners
 from runner.impact.reach import Entry, References
 from runner.impact.reasons import Proven
 from runner.impact.store import ImpactStore
 from runner.impact.traces import Observations
-from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.plan.inline import words
 
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Knowledge", "Past", "Proven"]
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(Struct, frozen=True):
     """The earlier results of test contracts; only their order depends on it."""
 
     seconds: Mapping[Proven, float] = field(default_factory=dict)
@@ -41,8 +40,7 @@ class Past:
     """Number of failures of each."""
 
 
-@dataclass(frozen=True)
-class Knowledge:
+class Knowledge(Struct, frozen=True, dict=True):
     """The facts behind a judgement; build it once and query it often.
 
     `tasks` are those that may be affected, usually the DONE ones. `digest` gives what a file of the

@@ -12,10 +12,11 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from runner.impact.change import is_own_document
 from runner.impact.reasons import Proven
 from runner.impact.targets import target_of
-from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.plan.globs import Claims, folders_of, is_glob
 from runner.plan.ownership import OwnershipMap, glob_folder, names_file
@@ -96,8 +97,7 @@ class Owners:
 _EVERYTHING = frozenset({"*", "**", "/**", "**/*", "/", "*/", "./", "."})
 
 
-@dataclass(frozen=True, slots=True)
-class MapFault:
+class MapFault(Struct, frozen=True):
     """One thing that is wrong: its kind, the file or row it is about, and what to do."""
 
     kind: str

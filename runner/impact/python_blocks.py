@@ -15,8 +15,9 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
+
 from runner.languages.registry import is_written_in
-from runner.lazy_dataclass import dataclass
 from runner.text.syntax import python_tree
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ _MODULE = ("", 0)
 _YIELDS = (ast.Yield, ast.YieldFrom)
 
 
-@dataclass(frozen=True, slots=True)
-class CodeBlock:
+class CodeBlock(Struct, frozen=True):
     """One block: the lines it spans, those of blocks inside it among them, and what it says."""
 
     first: int

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from runner.impact.change import Changed, with_moves
 from runner.languages.registry import folder_keys, is_manifest, is_source, language_of, literal_keys
-from runner.lazy_dataclass import dataclass
 from runner.plan.globs import folders_of
 
 if TYPE_CHECKING:
@@ -181,8 +182,7 @@ def _in_batches(keys: tuple[str, ...], size: int = 500) -> Iterator[tuple[str, .
 _SHOWN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """A file that reaches the changed one, and how."""
 
     path: str
@@ -281,8 +281,7 @@ UNTOUCHED = "none of its files changed"
 """Note of a task that was only re-tested, or rebuilt to identical bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class CutOff:
+class CutOff(Struct, frozen=True):
     """The difference between a task's new exports and its old ones."""
 
     same: bool

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
 
 
 class Depth(StrEnum):
@@ -21,8 +21,7 @@ class Depth(StrEnum):
     """Also what imports those, and so on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Width:
+class Width(Struct, frozen=True):
     """The width of an answer."""
 
     dependents: Depth = Depth.TRANSITIVE
@@ -43,8 +42,7 @@ class Basis(StrEnum):
     UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
+class Why(Struct, frozen=True):
     """One reason: the changed file, the line by which it reaches (0: all of it), a sentence."""
 
     kind: Basis
@@ -58,8 +56,7 @@ class Why:
         return f"{self.path}:{self.line}" if self.line else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class Affected:
+class Affected(Struct, frozen=True):
     """A task that may be affected, with those of its test contracts that may change result."""
 
     task: str
@@ -70,8 +67,7 @@ class Affected:
     """Affected tests of contracts that need not run whole, by contract."""
 
 
-@dataclass(frozen=True, slots=True)
-class Impacted:
+class Impacted(Struct, frozen=True):
     """The tasks that a change may affect, and the undecided cases."""
 
     affected: tuple[Affected, ...]

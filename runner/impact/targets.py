@@ -11,10 +11,11 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from runner.impact.change import governs
 from runner.languages.python import imports as python
 from runner.languages.registry import language_of
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ _OPTIONS_WITH_VALUES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CommandTarget:
+class CommandTarget(Struct, frozen=True):
     """The folder in which a command begins."""
 
     files: tuple[str, ...] = ()

@@ -12,9 +12,10 @@ from __future__ import annotations
 import ast
 import json
 import re
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from runner.impact import python_blocks
 from runner.impact.python_blocks import blocks_of, find_changed_blocks, ranges_of, runs, spans_in

@@ -5,11 +5,11 @@ Nothing it says is believed: the tree is asked what changed, and the runner prov
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.model import Decision, Failure, Finding, Network, TaskPlan, Usage
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ class Mode(StrEnum):
         return self in (Mode.EXECUTE, Mode.AUTHOR)
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(Struct, frozen=True):
     """The remaining budget of an attempt; None where nothing is set."""
 
     tokens: int | None = None
@@ -86,8 +85,7 @@ def _ignore(_event: Happening) -> None:
     """Ignore the event."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImplementerContext:
+class ImplementerContext(Struct, frozen=True):
     """The place and limits of an implementer."""
 
     place: Place
@@ -125,8 +123,7 @@ class ImplementerContext:
     """Records an event in the journal, such as a tool call."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkResult:
+class WorkResult(Struct, frozen=True):
     """The result of an implementer; findings that refuse end the attempt."""
 
     summary: str = ""
@@ -163,8 +160,7 @@ class Implementer(Protocol):
         """Change `context.place.tree` as the brief asks."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImplementerAnswer:
+class ImplementerAnswer(Struct, frozen=True):
     """The answer to a question that is answered in words."""
 
     text: str

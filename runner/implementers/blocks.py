@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.errors import ExitCode, MachineError, RunnerError
 from runner.implementers.base import CHECK, WorkResult
 from runner.implementers.command import context_of_block, decisions_in, failure, output_of, work
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Finding
 from runner.writes.paths import check_path
@@ -30,8 +31,7 @@ NAME = "blocks"
 _PLAIN, _EXECUTABLE = 0o100644, 0o100755
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(Struct, frozen=True):
     """Writes the blocks in their order, then runs the `sh run` blocks in theirs."""
 
     repeatable: bool

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from runner import effects
 from runner.config.sizes import CallRate, parse_rate
-from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,8 +18,7 @@ _LONG_WAIT = 2.0
 """Seconds; longer waits are reported."""
 
 
-@dataclass
-class Pacer:
+class Pacer(Struct):
     """Gives out one call after the other: nobody saves calls up for later."""
 
     rate: CallRate

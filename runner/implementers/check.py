@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.implementers.base import WorkResult
-from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from runner.config.settings import Settings
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 NAME = "check"
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
+class Nothing(Struct, frozen=True):
     """Leaves the tree as it is."""
 
     name: str = NAME

@@ -12,13 +12,14 @@ import contextlib
 import os
 import re
 import stat
-from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner import effects
 from runner.implementers.base import CHECK, ImplementerAnswer, WorkResult
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding
@@ -172,8 +173,7 @@ def context_of_block(context: ImplementerContext, number: int) -> ImplementerCon
 NAME = "command"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandLine:
+class CommandLine(Struct, frozen=True):
     """Runs a shell line in the scratch tree."""
 
     line: str
@@ -217,8 +217,7 @@ class CommandLine:
         return ImplementerAnswer(redact(output_of(ran), context.known_secrets), result)
 
 
-@dataclass(frozen=True, slots=True)
-class _Papers:
+class _Papers(Struct, frozen=True):
     """The files that a program reads and writes beside the tree, in a folder of their own."""
 
     folder: Path

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
+
+from msgspec.structs import replace
 
 from runner.extensions.interface import load
 from runner.extensions.registry import OURS, find_reference

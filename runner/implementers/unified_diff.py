@@ -9,10 +9,10 @@ Nothing here touches a disk or obeys a name that the diff holds.
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ class DoesNotApplyError(ValueError):
         self.line = line
 
 
-@dataclass(slots=True)
-class _Hunk:
+class _Hunk(Struct):
     """One hunk while it is read."""
 
     number: int
@@ -59,8 +58,7 @@ class _Hunk:
     new: list[bytes] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Patch:
+class _Patch(Struct, frozen=True):
     hunks: tuple[_Hunk, ...]
     source: str
     target: str

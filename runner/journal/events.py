@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from msgspec import Struct
+
 from runner.journal.session_events import (
     DRAFTS,
     OPERATIONS,
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     )
 
 
-class RunStarted(NamedTuple):
+class RunStarted(Struct, frozen=True):
     """A run began, on this head and plan."""
 
     head: str
@@ -58,7 +60,7 @@ class RunStarted(NamedTuple):
     """Ignored files copied into scratch trees; the user's state folder has a digest."""
 
 
-class RunFinished(NamedTuple):
+class RunFinished(Struct, frozen=True):
     """A run ended by itself."""
 
     exit: int
@@ -69,19 +71,19 @@ class RunFinished(NamedTuple):
     record: str = ""  # the commit of the runner's own documents that it made
 
 
-class RunStuck(NamedTuple):
+class RunStuck(Struct, frozen=True):
     """Nothing is ready and nothing runs; these tasks wait."""
 
     waiting: tuple[str, ...]
 
 
-class ModeSwitched(NamedTuple):
+class ModeSwitched(Struct, frozen=True):
     """The run goes on in another mode."""
 
     mode: str
 
 
-class PlanUpdated(NamedTuple):
+class PlanUpdated(Struct, frozen=True):
     """The plan was read and is not the one of before."""
 
     plan: Digest
@@ -90,7 +92,7 @@ class PlanUpdated(NamedTuple):
 # --- attempts -------------------------------------------------------------------------
 
 
-class AttemptStarted(NamedTuple):
+class AttemptStarted(Struct, frozen=True):
     """A worker took the task; `mode` is `build`, `prove` (the proof alone), `plan`, or `phase`."""
 
     base: str
@@ -107,7 +109,7 @@ class AttemptStarted(NamedTuple):
     """Model of an agent, if the task or `escalate` names it."""
 
 
-class AttemptFinished(NamedTuple):
+class AttemptFinished(Struct, frozen=True):
     """A worker came back; nothing has landed yet."""
 
     ending: Ending
@@ -131,7 +133,7 @@ class AttemptFinished(NamedTuple):
     unproven: str = ""
 
 
-class WriteStaged(NamedTuple):
+class WriteStaged(Struct, frozen=True):
     """A proposed change to one file is kept as it is, and waits."""
 
     path: str
@@ -143,7 +145,7 @@ class WriteStaged(NamedTuple):
     staged: str = ""
 
 
-class WriteReviewed(NamedTuple):
+class WriteReviewed(Struct, frozen=True):
     """A change was approved; `review` is `applied`, `edited`, `auto` or `off`."""
 
     path: str
@@ -155,7 +157,7 @@ class WriteReviewed(NamedTuple):
     """Why a person approves what a check asks about; not every question needs a reason."""
 
 
-class WriteRejected(NamedTuple):
+class WriteRejected(Struct, frozen=True):
     """A person refused a change."""
 
     path: str
@@ -165,20 +167,20 @@ class WriteRejected(NamedTuple):
     by: str = ""
 
 
-class GateStarted(NamedTuple):
+class GateStarted(Struct, frozen=True):
     """A command of the proof was started."""
 
     gate: str
     command: str
 
 
-class GateCompleted(NamedTuple):
+class GateCompleted(Struct, frozen=True):
     """A command of the proof ended."""
 
     proof: Proof
 
 
-class StageCompleted(NamedTuple):
+class StageCompleted(Struct, frozen=True):
     """A part of an attempt that is no command of its proof took this many seconds."""
 
     stage: str
@@ -188,7 +190,7 @@ class StageCompleted(NamedTuple):
 # --- tasks ----------------------------------------------------------------------------
 
 
-class TaskLanding(NamedTuple):
+class TaskLanding(Struct, frozen=True):
     """The next thing to happen is this commit; written before anything of it is done."""
 
     tree: str
@@ -201,7 +203,7 @@ class TaskLanding(NamedTuple):
     """Number and SHA-256 of `index.lock` with the future index; empty: it stays."""
 
 
-class TaskLanded(NamedTuple):
+class TaskLanded(Struct, frozen=True):
     """The commit is on the branch; `late` are paths that somebody changed meanwhile and keeps."""
 
     commit: str
@@ -210,7 +212,7 @@ class TaskLanded(NamedTuple):
     late: tuple[str, ...] = ()
 
 
-class TaskDone(NamedTuple):
+class TaskDone(Struct, frozen=True):
     """The task is DONE; this is what that rests on."""
 
     spec: Spec
@@ -221,19 +223,19 @@ class TaskDone(NamedTuple):
     patterns: tuple[str, ...] = ()
     verified: bool = True
     note: str = ""
-    tools: dict[str, str] = {}  # noqa: RUF012  never changed: a named tuple's default
+    tools: dict[str, str] = {}
     """Programs used in the proof, with their versions."""
     unproven: str = ""
     """Why it needs no proof: the plan says so, or it wrote only documents."""
 
 
-class TaskFailed(NamedTuple):
+class TaskFailed(Struct, frozen=True):
     """One attempt was not good enough; another may follow."""
 
     findings: tuple[Finding, ...] = ()
 
 
-class TaskBlocked(NamedTuple):
+class TaskBlocked(Struct, frozen=True):
     """The task cannot go on without a person."""
 
     reason: Reason
@@ -242,7 +244,7 @@ class TaskBlocked(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-class TaskStaled(NamedTuple):
+class TaskStaled(Struct, frozen=True):
     """A DONE task became STALE; `fields` are the fields of the task that changed."""
 
     note: str
@@ -259,7 +261,7 @@ CUT_OFF = "early cut-off"
 """Approver of a task that is only re-tested because its dependencies are unchanged."""
 
 
-class TaskApproved(NamedTuple):
+class TaskApproved(Struct, frozen=True):
     """A STALE or BLOCKED task may run again, or held work land: `by` whom, and why."""
 
     by: str = ""
@@ -268,7 +270,7 @@ class TaskApproved(NamedTuple):
     """Whether to only re-test the existing code, without an implementer."""
 
 
-class TaskAdopted(NamedTuple):
+class TaskAdopted(Struct, frozen=True):
     """The task counts as DONE on somebody's word: a person's, or the commits' trailers."""
 
     spec: Spec | None
@@ -280,7 +282,7 @@ class TaskAdopted(NamedTuple):
     unproven: str = ""
 
 
-class TaskReopened(NamedTuple):
+class TaskReopened(Struct, frozen=True):
     """A person wants the task done again from the beginning."""
 
     note: str = ""
@@ -290,7 +292,7 @@ class TaskReopened(NamedTuple):
 # --- documents ------------------------------------------------------------------------
 
 
-class StatusesPublished(NamedTuple):
+class StatusesPublished(Struct, frozen=True):
     """These statuses were written into the plan; tasks not named keep their last."""
 
     statuses: dict[str, Status]
@@ -298,7 +300,7 @@ class StatusesPublished(NamedTuple):
     plan: Digest
 
 
-class ChangeRecorded(NamedTuple):
+class ChangeRecorded(Struct, frozen=True):
     """A `!change` was written down."""
 
     number: int
@@ -312,7 +314,7 @@ class ChangeRecorded(NamedTuple):
     """Next task of each on the path from the change; empty for those named directly."""
 
 
-class CheckpointWritten(NamedTuple):
+class CheckpointWritten(Struct, frozen=True):
     """CHECKPOINT.md got the lines of these tasks (`line`), or a checkpoint of them (`full`)."""
 
     kind: str
@@ -320,14 +322,14 @@ class CheckpointWritten(NamedTuple):
     tasks: tuple[str, ...] = ()
 
 
-class DecisionMade(NamedTuple):
+class DecisionMade(Struct, frozen=True):
     """A decision was written down."""
 
     number: int
     decision: Decision
 
 
-class Unknown(NamedTuple):
+class Unknown(Struct, frozen=True):
     """An event of a newer runner, kept as JSON text so that the rest still folds."""
 
     type: str

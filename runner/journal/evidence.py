@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.journal.events import DecisionMade, RunStarted, TaskDone, TaskLanding
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Grade, Proof, ProvenBy, Spec, Verdict
 from runner.model.work import with_rows
@@ -49,8 +50,7 @@ class EvidenceSource(StrEnum):
     """Trailers of the task's commit, or of a record commit for a task without changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The commit, tree and proofs under which a task became DONE."""
 
     task: str

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from runner.model import Grade, Graded, Status
 from runner.model.grades import BY_HAND, NOTHING, explain_unproven, weakest, without_proof
 from runner.model.task import MILESTONE
@@ -103,4 +105,4 @@ def _weakest_need(needs: Iterable[str], found: Mapping[str, Graded]) -> Graded:
     if least.is_proven:
         return least
     named = next((one for one, graded in grades.items() if graded.grade is least.grade), "")
-    return least._replace(why=f"{named} is {least.grade}" if named else least.why)
+    return replace(least, why=f"{named} is {least.grade}" if named else least.why)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from runner.model import Finding, Reason, Status
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ def fold_asked(task: TaskState, record: Record, event: session_events.Permission
     known = {(one.tool, one.subject) for one in task.asks}
     if (event.tool, event.subject) in known or len(task.asks) >= _MOST:
         return task
-    return task._replace(asks=(*task.asks, event))
+    return replace(task, asks=(*task.asks, event))
 
 
 def fold_answered(
@@ -34,14 +36,15 @@ def fold_answered(
     asks = tuple(one for one in task.asks if (one.tool, one.subject) != call)
     others = tuple(one for one in task.answers if (one.tool, one.subject) != call)
     answers = others if event.once else (*others, event)
-    task = task._replace(asks=asks, answers=answers)
+    task = replace(task, asks=asks, answers=answers)
     if not waited:
         return task
     rest = tuple(one for one in task.findings if one.check != CHECK or one.path != event.subject)
-    answered = task._replace(findings=rest if event.allowed else (_refusal(event), *rest))
+    answered = replace(task, findings=rest if event.allowed else (_refusal(event), *rest))
     if asks:
         return answered
-    return answered._replace(
+    return replace(
+        answered,
         status=Status.PENDING,
         note="",
         reason=None,

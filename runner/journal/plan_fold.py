@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from runner.journal.task_state import BuiltPhases, Planned, TaskState, Try
 from runner.model import Failure, Finding, Reason, Status, Usage
 
@@ -34,8 +36,8 @@ def fold_proposed(task: TaskState, record: Record, event: session_events.PlanPro
     plan = Planned(event.plan, event.path, event.digest, what)
     used = event.usage or Usage()
     others = tuple(one for one in task.findings if one.check != CHECK)  # it answers these
-    task = task._replace(usage=task.usage + used, spent=task.spent + used)
-    return task._replace(planned=plan, kept=None, findings=others)
+    task = replace(task, usage=task.usage + used, spent=task.spent + used)
+    return replace(task, planned=plan, kept=None, findings=others)
 
 
 def fold_reviewed(task: TaskState, record: Record, event: session_events.PlanReviewed) -> TaskState:
@@ -45,18 +47,24 @@ def fold_reviewed(task: TaskState, record: Record, event: session_events.PlanRev
         return task
     others = tuple(one for one in task.findings if one.check != CHECK)
     if event.approved:
-        plan = there._replace(approved=True, review=event.review)
-        reviewed = task._replace(planned=plan, plans_refused=0, findings=others)
+        plan = replace(there, approved=True, review=event.review)
+        reviewed = replace(task, planned=plan, plans_refused=0, findings=others)
     else:
-        reviewed = task._replace(
+        reviewed = replace(
+            task,
             planned=None,
             kept=None,
             plans_refused=task.plans_refused + 1,
             findings=(iteration(event.reason), *others),
         )
     if task.status is Status.BLOCKED and task.reason is Reason.REVIEW:
-        reviewed = reviewed._replace(
-            status=Status.PENDING, note="", reason=None, cause=record.id, origin=record.origin
+        reviewed = replace(
+            reviewed,
+            status=Status.PENDING,
+            note="",
+            reason=None,
+            cause=record.id,
+            origin=record.origin,
         )
     return reviewed
 
@@ -73,7 +81,7 @@ def iteration(reason: str) -> Finding:
 def session_passed(task: TaskState, was: Open, seconds: float) -> TaskState:
     """Return the task with the status that it had before a successful planning session."""
     aside = task.aside + seconds
-    return task._replace(status=was.was, note=was.note, reason=was.reason, aside=aside)
+    return replace(task, status=was.was, note=was.note, reason=was.reason, aside=aside)
 
 
 def session_refused(
@@ -81,7 +89,7 @@ def session_refused(
 ) -> TaskState:
     """Return the task after a rejected plan, which counts as a plan but not as an attempt."""
     back = session_passed(task, was, seconds)
-    return back._replace(plans_refused=back.plans_refused + 1, findings=tuple(findings))
+    return replace(back, plans_refused=back.plans_refused + 1, findings=tuple(findings))
 
 
 def phase_kept(task: TaskState, was: Open, seconds: float, kept_as: tuple[str, str]) -> TaskState:
@@ -92,7 +100,7 @@ def phase_kept(task: TaskState, was: Open, seconds: float, kept_as: tuple[str, s
     before = task.kept.phases if task.kept else 0
     ref, tree = kept_as
     kept = BuiltPhases(before + 1, ref, was.base, tree, task.planned.digest)
-    return back._replace(kept=kept, tries=(), findings=())
+    return replace(back, kept=kept, tries=(), findings=())
 
 
 def waits(task: TaskState) -> bool:
@@ -112,7 +120,7 @@ def still_planned(task: TaskState, what: Digest) -> TaskState:
     """Return the task without a plan made for a different request."""
     if task.planned is None or task.planned.what == what:
         return task
-    return task._replace(planned=None, kept=None)
+    return replace(task, planned=None, kept=None)
 
 
 # --- attempt fold ---------------------------------------------------------------------
@@ -126,7 +134,7 @@ def add_usage(task: TaskState, used: Usage | None) -> TaskState:
     """Return the task with an attempt's usage added; None adds nothing."""
     if used is None:
         return task
-    return task._replace(usage=task.usage + used, spent=task.spent + used)
+    return replace(task, usage=task.usage + used, spent=task.spent + used)
 
 
 def with_try(
@@ -150,7 +158,8 @@ def with_try(
         before = before[:-1]
     checks = tuple(sorted({finding.check for finding in findings if finding.refuses}))
     known = task.findings if failure in _OF_ANOTHER_KIND else ()
-    return task._replace(
+    return replace(
+        task,
         status=Status.PENDING,
         tries=(*before, Try(number, task.last_tree, checks, seconds, failure)),
         findings=known or findings,

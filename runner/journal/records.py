@@ -11,19 +11,18 @@ from __future__ import annotations
 
 import json
 import os
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeVar, cast
 from zlib import crc32
+
+from msgspec import Struct
 
 from runner import model
 from runner.errors import RunnerError
 from runner.journal.events import TYPES, Event, Record, Unknown
-from runner.lazy_pattern import regex
-from runner.model.codec import Codec, Shape
+from runner.model.codec import Codec, loads, table, to_json
 from runner.model.columns import new_tuple
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Container, Iterator
     from pathlib import Path
 
@@ -35,10 +34,7 @@ ENVELOPE = (
     *("v", "id", "seq", "time", "run", "type", "task", "attempt", "cause", "origin", "producer"),
     "crc",
 )
-_TAIL = len(',"crc":"01234567"}')
-_STRINGS = ("id", "time", "run", "type", "task", "cause", "origin", "producer")
-_texts_of = itemgetter(*_STRINGS)
-_ALL_TEXT = {str}
+_START, _TAIL = b'{"v":1,', len(',"crc":"01234567"}')
 
 
 N = TypeVar("N")
@@ -85,28 +81,35 @@ def encode(record: Record) -> bytes:
 def _fields(event: Event) -> dict[str, object]:
     if isinstance(event, Unknown):
         return cast("dict[str, object]", json.loads(event.fields))
-    return _CODEC.table(event)
+    return table(event)
 
 
 def _vocabulary() -> dict[str, object]:
     return {**vars(model)}
 
 
-_CODEC = Codec(Shape.SPARSE, _vocabulary)
-_OF_ENVELOPE = frozenset(ENVELOPE)
-_TEXT = r'"([^"\\\x00-\x1f]*+)"'
-_USUAL = regex(
-    rf'\{{"v":{VERSION},"id":{_TEXT},"seq":(0|[1-9]\d{{0,15}}+),"time":{_TEXT},"run":{_TEXT}'
-    rf',"type":{_TEXT},"task":{_TEXT},"attempt":(0|-?[1-9]\d{{0,15}}+),"cause":{_TEXT}'
-    rf',"origin":{_TEXT},"producer":{_TEXT},(.*),"crc":"([0-9a-f]{{8}})"\}}\n'
-)
-"""A line as `encode` writes it, with an envelope free of JSON escapes."""
-_scan = json.JSONDecoder().raw_decode
+_CODEC = Codec(_vocabulary)
 to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 """Serialises plain JSON values; those of model types contain no cycles."""
 
 
 # --- reading --------------------------------------------------------------------------
+
+
+class _Envelope(Struct):
+    """The fields of every line, next to those of the event."""
+
+    id: str
+    seq: int
+    time: str
+    run: str
+    type: str
+    task: str
+    attempt: int
+    cause: str
+    origin: str
+    producer: str
+    crc: str
 
 
 def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
@@ -122,103 +125,41 @@ def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
     if tail != b',"crc":"%08x"}' % crc32(body):
         raise BadRecordError("its checksum does not match")
     try:
-        return _record(_values_of(line), wanted)
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UnfitRecordError(f"its fields are invalid ({error})") from error
+        if not line.startswith(_START):
+            _require_version(loads(line)["v"])
+        own = _CODEC.decode(_Envelope, line)
+        event = _event(own.type, line, wanted)
     except NewerRecordError:
         raise
-    except ValueError as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnfitRecordError(f"its values are invalid ({error})") from error
+    envelope = (own.id, own.seq, own.time, own.run, own.type, own.task, own.attempt, own.cause)
+    return new_tuple(Record, (*envelope, own.origin, own.producer, event, own.crc, VERSION))
 
 
-def _values_of(line: bytes) -> Any:
-    """Parse a line as `json.loads` does; faster for our own format, whose encoding is known."""
-    text = line.decode("utf-8", "surrogatepass")
-    if not text.startswith('{"'):
-        return json.loads(line)
-    value, end = _scan(text)
-    if end != len(text):
-        return json.loads(line)
-    return value
+def _require_version(version: object) -> None:
+    if version != VERSION:
+        raise NewerRecordError(f"its format is {version!r}, this runner supports {VERSION}")
 
 
-class _Decoder:
-    """Decodes line after line, those in the usual form without a table of the whole line.
-
-    Of each type the last event is remembered by its very text: a thousand tasks that are taken
-    over by a person's word differ in their envelopes alone.
-    """
-
-    def __init__(self, wanted: Container[str] | None) -> None:
-        self._wanted = wanted
-        self._last: dict[str, tuple[str, Event]] = {}
-
-    def decode(self, line: bytes) -> Record:
-        """Decode a line as the function `decode` does."""
-        if line[-11:-3] == b"%08x" % crc32(line[: -_TAIL - 1]):
-            try:
-                usual = _USUAL.fullmatch(line.decode("utf-8", "surrogatepass"))
-                record = None if usual is None else self._read(usual)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                record = None
-            if record is not None:
-                return record
-        return decode(line, wanted=self._wanted)  # which says what is wrong, if anything is
-
-    def _read(self, usual: re.Match[str]) -> Record | None:
-        """Read a record; None if one of its fields has the name of an envelope field."""
-        id_, seq, time, run, kind, task, attempt, cause, origin, by, body, crc = usual.groups()
-        last = self._last.get(kind)
-        if last is not None and last[0] == body:
-            event = last[1]
-        else:
-            fields, end = _scan(f"{{{body}}}")
-            if end != len(body) + 2 or not _OF_ENVELOPE.isdisjoint(fields):
-                return None
-            event = _event(kind, fields, self._wanted)
-            self._last[kind] = (body, event)
-        envelope = (id_, int(seq), time, run, kind, task, int(attempt), cause, origin, by)
-        return new_tuple(Record, (*envelope, event, crc, VERSION))
-
-
-def _record(fields: dict[str, Any], wanted: Container[str] | None) -> Record:
-    if fields["v"] != VERSION:
-        raise NewerRecordError(f"its format is {fields['v']!r}, this runner supports {VERSION}")
-    texts = _texts_of(fields)
-    if set(map(type, texts)) != _ALL_TEXT:
-        raise TypeError(next(name for name in _STRINGS if type(fields[name]) is not str))
-    id_, time, run, kind, task, cause, origin, producer = texts
-    return Record(
-        *(id_, _int(fields["seq"]), time, run, kind, task, _int(fields["attempt"])),
-        *(cause, origin, producer, _event(kind, fields, wanted), fields["crc"]),
-    )
-
-
-def _event(name: str, fields: dict[str, Any], wanted: Container[str] | None) -> Event:
+def _event(name: str, line: bytes, wanted: Container[str] | None) -> Event:
     kind: Callable[..., Event] | None = TYPES.get(name)
     if kind is None:
-        own = {key: value for key, value in fields.items() if key not in ENVELOPE}
+        own = {key: value for key, value in loads(line).items() if key not in ENVELOPE}
         return Unknown(name, to_text(own))
     if wanted is not None and name not in wanted:
         return Unknown(name, "{}")
-    return _CODEC.read(kind, fields)
+    return _CODEC.decode(kind, line)
 
 
 def dump(value: object) -> str:
     """Return plain values and classes of `model` as JSON text."""
-    return to_text(_CODEC.to_json(value))
+    return to_text(to_json(value))
 
 
 def read_noun(kind: Callable[..., N], fields: object) -> N:
     """Decode a dataclass of `model` from a JSON object. Raises ShapeError."""
     return _CODEC.read(kind, fields)
-
-
-def _int(value: object) -> int:
-    # isinstance counts a bool as a number, so `true` would be attempt 1.
-    if type(value) is not int:
-        raise TypeError(f"{value!r} is not an integer")
-    return value
 
 
 # --- reading --------------------------------------------------------------------------
@@ -278,10 +219,9 @@ def read_lines(
         return
     with file:
         place = _begin(file, place)
-        read = _Decoder(wanted).decode
         for line in file:
             try:
-                record = read(line)
+                record = decode(line, wanted=wanted)
             except NewerRecordError as error:
                 raise newer(path, place, error) from error
             except UnfitRecordError as error:

@@ -7,7 +7,9 @@ secrets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from runner.model import Usage
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 # --- sessions -------------------------------------------------------------------------
 
 
-class PlanProposed(NamedTuple):
+class PlanProposed(Struct, frozen=True):
     """A plan for a task; `digest` is that of the kept file, `what` that of what is to be built."""
 
     plan: TaskPlan
@@ -28,7 +30,7 @@ class PlanProposed(NamedTuple):
     what: Digest = ""
 
 
-class PlanReviewed(NamedTuple):
+class PlanReviewed(Struct, frozen=True):
     """A plan was approved or sent back; `review` is `applied`, `auto` or `off`."""
 
     digest: Digest
@@ -38,7 +40,7 @@ class PlanReviewed(NamedTuple):
     by: str = ""
 
 
-class ReviewSwitched(NamedTuple):
+class ReviewSwitched(Struct, frozen=True):
     """A person at the terminal gave reviews to `review`, of a `task` or for the rest of the `run`.
 
     It approves nothing by itself: what lands by it says so in its own `write.reviewed`.
@@ -49,7 +51,7 @@ class ReviewSwitched(NamedTuple):
     by: str = ""
 
 
-class PermissionAsked(NamedTuple):
+class PermissionAsked(Struct, frozen=True):
     """A rule wants a person asked about this call, and nobody could be: the question waits."""
 
     tool: str
@@ -57,7 +59,7 @@ class PermissionAsked(NamedTuple):
     rule: str = ""
 
 
-class PermissionAnswered(NamedTuple):
+class PermissionAnswered(Struct, frozen=True):
     """A person's answer to exactly this call; `once` is not remembered for later attempts."""
 
     tool: str
@@ -68,7 +70,7 @@ class PermissionAnswered(NamedTuple):
     once: bool = False
 
 
-class ToolCalled(NamedTuple):
+class ToolCalled(Struct, frozen=True):
     """An implementer called a tool."""
 
     name: str
@@ -79,7 +81,7 @@ class ToolCalled(NamedTuple):
     """File that it names, without secrets; empty if none."""
 
 
-class ToolReturned(NamedTuple):
+class ToolReturned(Struct, frozen=True):
     """A tool came back."""
 
     name: str
@@ -93,7 +95,7 @@ class ToolReturned(NamedTuple):
 # --- drafts ---------------------------------------------------------------------------
 
 
-class DraftProposed(NamedTuple):
+class DraftProposed(Struct, frozen=True):
     """Sections for a plan are complete, and wait; again under its number where it was edited."""
 
     number: int
@@ -139,7 +141,7 @@ def find_usage(event: DraftProposed) -> Usage:
     return Usage() if event.by == PERSON else event.usage or Usage()
 
 
-class DraftReviewed(NamedTuple):
+class DraftReviewed(Struct, frozen=True):
     """A person's word on these very bytes of a draft."""
 
     number: int
@@ -149,7 +151,7 @@ class DraftReviewed(NamedTuple):
     by: str = ""
 
 
-class DraftLanded(NamedTuple):
+class DraftLanded(Struct, frozen=True):
     """The sections stand in their plan."""
 
     number: int
@@ -169,7 +171,7 @@ DRAFTS: dict[str, type[Draft]] = {
 # --- the whole ------------------------------------------------------------------------
 
 
-class TreeVerified(NamedTuple):
+class TreeVerified(Struct, frozen=True):
     """Every check of every task that is DONE was proven on one tree, together."""
 
     tree: Digest
@@ -187,7 +189,7 @@ class TreeVerified(NamedTuple):
     """Duration; 0 in records of older versions."""
 
 
-class ShipDeclared(NamedTuple):
+class ShipDeclared(Struct, frozen=True):
     """The plan is built, verified whole and tagged: a run goes on only where it is reopened."""
 
     tag: str
@@ -195,13 +197,13 @@ class ShipDeclared(NamedTuple):
     tasks: int = 0
 
 
-class ShipReopened(NamedTuple):
+class ShipReopened(Struct, frozen=True):
     """A person lets runs go on after a ship."""
 
     by: str = ""
 
 
-class HistoryMoving(NamedTuple):
+class HistoryMoving(Struct, frozen=True):
     """The next thing to happen is this commit, which takes work back; written before any of it.
 
     `kind` is `undo` or `replay`; `tasks` become PENDING with the note, those in `stale` STALE with
@@ -220,7 +222,7 @@ class HistoryMoving(NamedTuple):
     via: tuple[str, ...] = ()
 
 
-class HistoryMoved(NamedTuple):
+class HistoryMoved(Struct, frozen=True):
     """The commit is on the branch, its files are in the work tree, its tasks are PENDING."""
 
     kind: str
@@ -231,7 +233,7 @@ class HistoryMoved(NamedTuple):
 # --- waivers --------------------------------------------------------------------------
 
 
-class TaskWaived(NamedTuple):
+class TaskWaived(Struct, frozen=True):
     """A person takes the task as DONE without a proof, as it is asked for and as it is."""
 
     reason: str
@@ -241,7 +243,7 @@ class TaskWaived(NamedTuple):
     """Its files and their bytes; the waiver ends if either changes."""
 
 
-class AuthorFinished(NamedTuple):
+class AuthorFinished(Struct, frozen=True):
     """A separate author wrote tests of the task, or tried to; names stay in the store."""
 
     by: str
@@ -256,7 +258,7 @@ class AuthorFinished(NamedTuple):
     usage: Usage | None = None
 
 
-class LeaseMoved(NamedTuple):
+class LeaseMoved(Struct, frozen=True):
     """The lease under which one clone at a time builds a branch went from one holder to another.
 
     Holders are named by their own words; an empty one is nobody.
@@ -273,7 +275,7 @@ class LeaseMoved(NamedTuple):
 # --- leftovers ------------------------------------------------------------------------
 
 
-class ArtifactStored(NamedTuple):
+class ArtifactStored(Struct, frozen=True):
     """One file of a run lies in the artifact store, under the run of this record."""
 
     path: str
@@ -284,7 +286,7 @@ class ArtifactStored(NamedTuple):
     """Store as named in the settings."""
 
 
-class Pruned(NamedTuple):
+class Pruned(Struct, frozen=True):
     """Old leftovers were taken away: how many of each kind, and their bytes."""
 
     before: str
@@ -299,7 +301,7 @@ class Pruned(NamedTuple):
     bytes: int = 0
 
 
-class SecretLeased(NamedTuple):
+class SecretLeased(Struct, frozen=True):
     """A task's attempt has a secret from here on: never its value, nor a digest of it."""
 
     name: str
@@ -309,7 +311,7 @@ class SecretLeased(NamedTuple):
     """When a new one is requested, if the attempt lasts that long."""
 
 
-class SecretReturned(NamedTuple):
+class SecretReturned(Struct, frozen=True):
     """The attempt is over, or the secret's time was, and the value is forgotten."""
 
     name: str

@@ -12,6 +12,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypeVar, overload
 from zlib import crc32
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.journal import events, session_events
 from runner.journal.events import NAMES
 from runner.journal.session_events import (
@@ -143,7 +146,7 @@ class ReviewKey(NamedTuple):
     after: Digest | None
 
 
-class RunState(NamedTuple):
+class RunState(Struct, frozen=True):
     """Everything a command needs to know of what happened before."""
 
     seq: int = 0
@@ -213,7 +216,7 @@ class RunState(NamedTuple):
         kind = type(record.event)
         if kind not in TASK_FOLDS and kind not in Folding.FOLDS:
             newest = record.seq > self.seq  # what another process wrote may come late
-            return self._replace(seq=record.seq, last_id=record.id) if newest else self
+            return replace(self, seq=record.seq, last_id=record.id) if newest else self
         folding = Folding(self)
         folding.take(record)
         return folding.finish()
@@ -275,7 +278,7 @@ class Folding:
         change = TASK_FOLDS.get(kind)
         if change is not None:
             name = record.task
-            task = self._tasks.get(name) or TaskState.new(name)
+            task = self._tasks.get(name) or TaskState(name)
             self._tasks[name] = change(task, record, record.event)
             landing = self._landing
             if landing is not None and landing.task == name and kind in _SETTLES_LANDING:
@@ -294,7 +297,8 @@ class Folding:
         if self._awaiting is not None:
             values["awaiting_line"] = tuple(self._awaiting)
         newest = self._last.seq > self._start.seq  # what another process wrote may come late
-        return self._start._replace(
+        return replace(
+            self._start,
             seq=self._last.seq if newest else self._start.seq,
             last_id=self._last.id if newest else self._start.last_id,
             tasks=self._tasks.finish(),
@@ -367,7 +371,7 @@ class Folding:
     def _statuses_published(self, _: Record, event: events.StatusesPublished) -> None:
         tasks = self._tasks
         for name, status in event.statuses.items():
-            tasks[name] = (tasks.get(name) or TaskState.new(name)).as_published(status)
+            tasks[name] = (tasks.get(name) or TaskState(name)).as_published(status)
         self._values.update(published_head=event.head, published_plan=event.plan)
 
     def _change_recorded(self, _: Record, event: events.ChangeRecorded) -> None:

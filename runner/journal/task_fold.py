@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from msgspec.structs import replace
+
 from runner.journal import events, permission_fold, plan_fold, session_events
 from runner.journal.plan_fold import add_usage, with_try
 from runner.journal.session_events import TaskWaived
 from runner.journal.task_state import HeldWork, Open, TaskState, UnfinishedLanding, Waived
 from runner.model import Ending, Reason, Status, Usage, Verdict
-from runner.model.columns import new_tuple
 from runner.model.grades import find_gaps, strongest
 from runner.model.words import WHAT_CHANGED
 
@@ -46,7 +47,8 @@ def _fold_started(task: TaskState, record: Record, event: events.AttemptStarted)
         task.reason,
     )
     task = plan_fold.still_planned(task, event.spec.what)
-    return task._replace(
+    return replace(
+        task,
         status=Status.IN_PROGRESS,
         plans_refused=task.plans_refused if same else 0,
         aside=task.aside if same else 0.0,
@@ -87,7 +89,8 @@ def _status_before(task: TaskState) -> Status:
 
 def _fold_finished(task: TaskState, record: Record, event: events.AttemptFinished) -> TaskState:
     failed = any(one.held_out and one.verdict is Verdict.FAIL for one in event.proofs)
-    back = add_usage(task, event.usage)._replace(
+    back = replace(
+        add_usage(task, event.usage),
         held_out_rounds=task.held_out_rounds + failed,
         open_attempt=None,
         last_tree=event.tree,
@@ -102,17 +105,17 @@ def _fold_finished(task: TaskState, record: Record, event: events.AttemptFinishe
     if event.ending is Ending.FAILED:
         return with_try(back, record, event.findings, event.seconds, event.failure)
     if event.ending is Ending.BLOCKED:
-        return back._replace(
-            status=Status.BLOCKED, reason=event.reason, findings=event.findings, passed=None
+        return replace(
+            back, status=Status.BLOCKED, reason=event.reason, findings=event.findings, passed=None
         )
     if event.ending is Ending.WAITS and event.held:  # a person looks before it is proven
         held = _make_held(task, record, event, task.open_attempt)
         asked = tuple(one for one in event.findings if one.asks or one.check == WHAT_CHANGED)
-        return back._replace(status=Status.PENDING, held=held, passed=None, findings=asked)
+        return replace(back, status=Status.PENDING, held=held, passed=None, findings=asked)
     if task.open_attempt is None:
-        return back._replace(status=_status_before(task))
+        return replace(back, status=_status_before(task))
     was = task.open_attempt
-    return back._replace(status=was.was, note=was.note, reason=was.reason)
+    return replace(back, status=was.was, note=was.note, reason=was.reason)
 
 
 def _of_a_plan(
@@ -133,13 +136,13 @@ def _fold_passed(
     task: TaskState, record: Record, event: events.AttemptFinished, attempt: Open | None
 ) -> TaskState:
     if not event.held:
-        return task._replace(passed=event, findings=task.findings if _breaks(task.held) else ())
+        return replace(task, passed=event, findings=task.findings if _breaks(task.held) else ())
     held = _make_held(task, record, event, attempt)
     changes = tuple(one for one in event.findings if one.check == WHAT_CHANGED)
     findings = event.findings if _breaks(held) else changes
     asked = task.mutants_returned or held.kind == Reason.TEST_AUTHOR
-    task = task._replace(passed=event, findings=findings, held=held, status=Status.PENDING)
-    return task._replace(mutants_returned=asked)
+    task = replace(task, passed=event, findings=findings, held=held, status=Status.PENDING)
+    return replace(task, mutants_returned=asked)
 
 
 def _make_held(
@@ -162,7 +165,7 @@ def _fold_landed(task: TaskState, record: Record, event: events.TaskLanded) -> T
     landed = UnfinishedLanding(event.commit, event.tree, record.attempt, event.paths, event.late)
     # Not yet DONE: a crash may come between the two records. Recovery looks for `landed`
     # (`run/recovery.finish_landed`).
-    return task._replace(landed=landed, held=None)
+    return replace(task, landed=landed, held=None)
 
 
 def _fold_done(task: TaskState, record: Record, event: events.TaskDone) -> TaskState:
@@ -177,11 +180,12 @@ def _fold_adopted(task: TaskState, record: Record, event: events.TaskAdopted) ->
     # DONE again with its previous evidence, including the grade.
     if event.source == events.REJECTION:
         adopted = _over(task, record, event, _as_before(task))
-        return adopted._replace(unproven=task.unproven, waived=task.waived)
+        return replace(adopted, unproven=task.unproven, waived=task.waived)
     # The same commit and digests: a claim alone does not remove a proof.
     same = event.spec is not None and event.spec == task.spec
     if same and event.verified and event.commit == task.commit and not event.proofs:
-        return _over(task, record, event, _as_before(task))._replace(
+        return replace(
+            _over(task, record, event, _as_before(task)),
             waived=task.waived,
             proofs=task.proofs,
             proven=task.proven,
@@ -191,7 +195,7 @@ def _fold_adopted(task: TaskState, record: Record, event: events.TaskAdopted) ->
         )
     adopted = _over(task, record, event, _Rests("", None, (), task.durations))
     # a waiver itself states its bytes
-    return adopted._replace(waived=task.waived) if same and task.waived else adopted
+    return replace(adopted, waived=task.waived) if same and task.waived else adopted
 
 
 class _Rests(NamedTuple):
@@ -203,12 +207,6 @@ class _Rests(NamedTuple):
     durations: tuple[float, ...] = ()
 
 
-_PROOFS = TaskState._fields.index("proofs")
-_REST = tuple(TaskState("")[_PROOFS + 1 :])
-"""Default values of the fields after a task's proofs."""
-_NOTHING_USED = TaskState("").spent
-
-
 def _as_before(task: TaskState) -> _Rests:
     return _Rests(task.tree, task.coverage, task.patterns, task.durations)
 
@@ -217,51 +215,43 @@ def _over(
     task: TaskState, record: Record, event: events.TaskDone | events.TaskAdopted, rests: _Rests
 ) -> TaskState:
     """Return the task as DONE with the event's evidence and its last attempt only."""
-    # All fields by position: by name it takes six times as long, and this is most of a long
-    # journal's fold.
-    over = new_tuple(
-        TaskState,
-        (
-            task.id,
-            Status.DONE,
-            event.note,
-            event.spec,
-            event.commit,
-            rests.tree,
-            event.verified,
-            task.tried,
-            # A record without an attempt has 0.
-            max(task.last_attempt, record.attempt),
-            task.plan_sessions,
-            task.base,
-            task.last_tree,
-            rests.coverage,
-            rests.patterns,
-            rests.durations,
-            "",  # no draft
-            task.published,
-            record.time,
-            record.id,
-            record.origin,
-            strongest(event.proofs) if event.proofs else None,
-            task.usage,
-            _NOTHING_USED,
-            event.proofs,
-            *_REST,
-        ),
+    over = TaskState(
+        id=task.id,
+        status=Status.DONE,
+        note=event.note,
+        spec=event.spec,
+        commit=event.commit,
+        tree=rests.tree,
+        verified=event.verified,
+        tried=task.tried,
+        last_attempt=max(task.last_attempt, record.attempt),  # 0 in a record without an attempt
+        plan_sessions=task.plan_sessions,
+        base=task.base,
+        last_tree=task.last_tree,
+        coverage=rests.coverage,
+        patterns=rests.patterns,
+        durations=rests.durations,
+        published=task.published,
+        done_at=record.time,
+        cause=record.id,
+        origin=record.origin,
+        proven=strongest(event.proofs) if event.proofs else None,
+        usage=task.usage,
+        proofs=event.proofs,
     )
     gaps = find_gaps(event.proofs)
     held_out = tuple((one.id, *file) for one in event.proofs for file in one.held_out)
     if not (event.unproven or gaps or held_out):
         return over
-    return over._replace(unproven=event.unproven, gaps=gaps, held_out=held_out)
+    return replace(over, unproven=event.unproven, gaps=gaps, held_out=held_out)
 
 
 def _fold_blocked(task: TaskState, record: Record, event: events.TaskBlocked) -> TaskState:
     # a person's decision holds even if the task is edited: it is not about an attempt
     by_hand = event.reason is Reason.REVIEW and not event.findings and task.held is None
     by_hand = by_hand and (task.planned is None or task.planned.approved) and not task.asks
-    return task._replace(
+    return replace(
+        task,
         status=Status.BLOCKED,
         tried=None if by_hand else task.tried,
         note=event.note,
@@ -278,7 +268,8 @@ def _fold_blocked(task: TaskState, record: Record, event: events.TaskBlocked) ->
 
 
 def _fold_staled(task: TaskState, record: Record, event: events.TaskStaled) -> TaskState:
-    return task._replace(
+    return replace(
+        task,
         status=Status.STALE,
         note=event.note,
         reason=None,
@@ -298,20 +289,21 @@ def _fold_approved(task: TaskState, record: Record, event: events.TaskApproved) 
     broken = task.culprit and task.status is Status.STALE
     if event.by not in ("runner", "review"):  # a person lets it have its whole budget again
         allowed = tuple(one for one in task.answers if one.allowed)  # a no is asked again
-        task = task._replace(spent=Usage(), answers=allowed)
+        task = replace(task, spent=Usage(), answers=allowed)
     if event.by in ("person", "review"):
-        task = task._replace(held_out_rounds=0)
+        task = replace(task, held_out_rounds=0)
     if broken and event.by != "runner":  # it is built with the change that broke it
-        return task._replace(approved=True, tries=())
+        return replace(task, approved=True, tries=())
     note = event.note if event.note in (APPROVED, REJECTED) else ""
     if task.status not in {Status.STALE, Status.BLOCKED}:
         reason = None if note else task.reason
-        return task._replace(note=note or task.note, reason=reason, tries=())
+        return replace(task, note=note or task.note, reason=reason, tries=())
     raised = event.by == "runner" and task.reason is Reason.BUDGET
     cut_off = event.note if event.by == events.CUT_OFF else ""
     # missing inputs are back: a task that only needs a new proof stays so
     goes_on = event.by == "runner" and task.reuse
-    return task._replace(
+    return replace(
+        task,
         status=Status.PENDING,
         note=note,
         reason=None,
@@ -352,24 +344,24 @@ def _fold_waived(task: TaskState, record: Record, event: TaskWaived) -> TaskStat
     if task.status is not Status.DONE:
         return task
     waived = Waived(event.reason, event.by, record.time, event.what, event.files)
-    return task._replace(waived=waived)
+    return replace(task, waived=waived)
 
 
 def fold_named_in_change(task: TaskState, event: events.ChangeRecorded) -> TaskState:
     """Apply a change request to a STALE task, as a separate reason to rebuild it."""
     also = task.changed and "change" not in task.changed  # an edit that is taken back leaves it
-    task = task._replace(via="", changed=(*task.changed, "change") if also else task.changed)
+    task = replace(task, via="", changed=(*task.changed, "change") if also else task.changed)
     if not task.cut_off:
         return task
     note = f"CHANGE-{event.number:03d}: {event.text}"
-    return task._replace(status=Status.STALE, note=note, reuse=False, cut_off="")
+    return replace(task, status=Status.STALE, note=note, reuse=False, cut_off="")
 
 
 def _fold_author(
     task: TaskState, _record: Record, event: session_events.AuthorFinished
 ) -> TaskState:
     """Add the usage of a separate test author; its new lines are not a manual edit."""
-    return add_usage(task, event.usage)._replace(tried=None)
+    return replace(add_usage(task, event.usage), tried=None)
 
 
 # Any: each function takes the event type that is its key.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.model import Status, Usage
-from runner.model.columns import new_tuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     )
 
 
-class Open(NamedTuple):
+class Open(Struct, frozen=True):
     """An attempt that began and has not come back."""
 
     attempt: int
@@ -44,7 +46,7 @@ class Open(NamedTuple):
     """Reason of that status."""
 
 
-class Try(NamedTuple):
+class Try(Struct, frozen=True):
     """A failed attempt, by what loops are seen by."""
 
     attempt: int
@@ -56,7 +58,7 @@ class Try(NamedTuple):
     """Kind of failure, if it was not ended by a check."""
 
 
-class HeldWork(NamedTuple):
+class HeldWork(Struct, frozen=True):
     """Work that passed its proof and may not land yet: `review`, `in-the-way` or `conflict`."""
 
     kind: str
@@ -67,7 +69,7 @@ class HeldWork(NamedTuple):
     attempt: int = 0
 
 
-class UnfinishedLanding(NamedTuple):
+class UnfinishedLanding(Struct, frozen=True):
     """A commit that is on the branch while the task is not yet DONE."""
 
     commit: str
@@ -77,7 +79,7 @@ class UnfinishedLanding(NamedTuple):
     late: tuple[str, ...] = ()
 
 
-class Planned(NamedTuple):
+class Planned(Struct, frozen=True):
     """An implementer's plan for the task: proposed, or approved by its digest."""
 
     plan: TaskPlan
@@ -90,7 +92,7 @@ class Planned(NamedTuple):
     """`applied`, `edited`, `auto` or `off`, once approved."""
 
 
-class BuiltPhases(NamedTuple):
+class BuiltPhases(Struct, frozen=True):
     """The phases of a plan that are built so far, as the commit under a ref has them."""
 
     phases: int
@@ -101,7 +103,7 @@ class BuiltPhases(NamedTuple):
     """Digest of the plan with these phases."""
 
 
-class Waived(NamedTuple):
+class Waived(Struct, frozen=True):
     """A person's word that the task needs no proof, for these bytes and what it asks for."""
 
     reason: str
@@ -111,7 +113,7 @@ class Waived(NamedTuple):
     files: dict[str, str]
 
 
-class TaskState(NamedTuple):
+class TaskState(Struct, frozen=True, omit_defaults=True):
     """One task as the journal knows it. Times are RFC 3339, durations seconds."""
 
     id: str
@@ -153,7 +155,6 @@ class TaskState(NamedTuple):
     findings: Sequence[Finding] = ()
     """Findings of the last failed attempt."""
     reason: Reason | None = None
-    # rarely used fields last: a row of the snapshot ends where only defaults follow
     tries: tuple[Try, ...] = ()
     """Failed attempts since the last success, approval, reopening or change of the task."""
     open_attempt: Open | None = None
@@ -199,14 +200,7 @@ class TaskState(NamedTuple):
 
     def as_published(self, status: Status) -> TaskState:
         """Return the same once this status was written into the plan: of every task at once."""
-        if self.published is status:
-            return self
-        return new_tuple(TaskState, (*self[:_PUBLISHED], status, *self[_PUBLISHED + 1 :]))
-
-    @classmethod
-    def new(cls, task: str) -> TaskState:
-        """Create the initial state of a task, faster than the constructor."""
-        return new_tuple(cls, (task, *_USUAL))
+        return self if self.published is status else replace(self, published=status)
 
     @property
     def attempts_in_row(self) -> int:
@@ -227,7 +221,3 @@ class TaskState(NamedTuple):
     def typical_seconds(self) -> float:
         """The median of the last five attempts that passed; 0 when none did."""
         return sorted(self.durations)[len(self.durations) // 2] if self.durations else 0.0
-
-
-_USUAL = tuple(TaskState(""))[1:]
-_PUBLISHED = TaskState._fields.index("published")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import re
@@ -77,8 +77,7 @@ class InnerTests(NamedTuple):
     """Returns their start and end positions in a source, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compiler:
+class Compiler(Struct, frozen=True):
     """A compiler that looks at a whole project: which files wake it, and how it is called."""
 
     tool: str
@@ -108,8 +107,7 @@ class CoverageSupport(NamedTuple):
     """Missing in files with only types and constants; None if tools report every file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
+class Language(Struct, frozen=True):
     """One language. What is None is not known of it, and its field says what follows then."""
 
     title: str

@@ -6,14 +6,13 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from runner.languages.base import Language
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageRow:
+class LanguageRow(Struct, frozen=True):
     """The facts about a language that are needed before its module is imported."""
 
     name: str

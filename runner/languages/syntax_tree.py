@@ -9,7 +9,7 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,8 +48,7 @@ class SyntaxMistake(NamedTuple):
     """Column in characters, from 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class SyntaxTree:
+class SyntaxTree(Struct, frozen=True):
     """A parsed text."""
 
     tree: Tree

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from runner import __version__, effects
 from runner.errors import RunnerError
@@ -314,8 +315,7 @@ def _failed(text: str) -> dict[str, object]:
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-@dataclass(frozen=True, slots=True)
-class CallResult:
+class CallResult(Struct, frozen=True):
     """The result of a call: a document or text; `failed` where it answers nothing."""
 
     document: dict[str, object] | None
@@ -323,8 +323,7 @@ class CallResult:
     failed: bool = False
 
 
-@dataclass
-class Call:
+class Call(Struct):
     """One call that is being carried out; `cancelled` ends it from another thread."""
 
     tool: ServedTool

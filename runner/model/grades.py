@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from runner.model.words import COULD_NOT_RUN, NOT_VERIFIED_HERE, PROVES_NOTHING, ProvenBy
 
@@ -44,7 +46,7 @@ _NOTES = (f"{Grade.UNPROVEN}:", f"{Grade.WAIVED}:")
 _WORTH = (Grade.UNPROVEN, Grade.WAIVED, Grade.PROVEN)
 
 
-class Graded(NamedTuple):
+class Graded(Struct, frozen=True):
     """The grade of one DONE task; `why` is for what is not proven."""
 
     grade: Grade

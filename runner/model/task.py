@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
 from runner.lazy_pattern import regex
 from runner.model.words import BlockKind, Digest, Level, Network, ReviewMode, Status
 
@@ -23,8 +25,7 @@ _ACCEPTANCE_ID = regex(
 """`A1: text`; the ID may be bold or code."""
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptanceItem:
+class AcceptanceItem(Struct, frozen=True):
     """A sentence that has to be true when a task is DONE; `id` is empty where none is written."""
 
     id: str
@@ -37,8 +38,7 @@ class AcceptanceItem:
         return cls(match["id"], written[match.end() :]) if match else cls("", written)
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOutFile:
+class HeldOutFile(Struct, frozen=True):
     """A file of the field Held-out files: its path and the digest of its raw bytes."""
 
     path: str
@@ -46,8 +46,7 @@ class HeldOutFile:
     """`sha256:` and 64 hexadecimal digits."""
 
 
-@dataclass(frozen=True, slots=True)
-class TestContract:
+class TestContract(Struct, frozen=True):
     """A command that must pass, with the level it tests at."""
 
     __test__ = False
@@ -72,8 +71,7 @@ class TestContract:
         return f"{self.id} (held out)" if self.held_out else self.id
 
 
-@dataclass(frozen=True, slots=True)
-class Contract:
+class Contract(Struct, frozen=True):
     """An `openapi:`, `schema:` or `command:` entry, its value as written."""
 
     kind: str
@@ -81,8 +79,7 @@ class Contract:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class GateSpec:
+class GateSpec(Struct, frozen=True):
     """A named command that must pass before a task lands."""
 
     name: str
@@ -95,8 +92,7 @@ class GateSpec:
     """Manifest that declares it, if no gate was configured (`pyproject.toml`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A fenced block of a task's section; `text` has LF line ends."""
 
     kind: BlockKind
@@ -105,8 +101,7 @@ class Block:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """Limits of one task; `None` takes the project's."""
 
     attempts: int | None = None
@@ -115,23 +110,20 @@ class Budget:
     dollars: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """A requirement of a task: kind is `root`, `secret` or `tool`."""
 
     kind: str
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """A scarce thing a task holds while it runs (`gpu 1`, `port 5432`, `memory 4GB`)."""
 
     name: str
     amount: str
 
 
-@dataclass(frozen=True)
 class Spec(bytes):
     """The two digests of a task: what is to be built, and how it is proven.
 
@@ -140,6 +132,8 @@ class Spec(bytes):
     """
 
     __slots__ = ()
+    _fields = ("what", "proof")
+    _field_defaults: ClassVar[dict[str, object]] = {}
 
     what: Digest
     proof: Digest
@@ -177,12 +171,11 @@ class Spec(bytes):
         """Return the arguments for `copy` and `pickle`."""
         return self.what, self.proof
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """As any noun: bytes have a way of their own."""
-        return repr(self)
+        return f"Spec(what={self.what!r}, proof={self.proof!r})"
 
-    __eq__ = bytes.__eq__
-    __hash__ = bytes.__hash__
+    __str__ = __repr__
 
 
 _SHA256, _PACKED = "sha256:", 64
@@ -215,17 +208,8 @@ class LiteralPath(str):
 _NO_BUDGET = Budget()
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True, omit_defaults=True):
     """One task of the plan, as its section says it."""
-
-    __seldom__: ClassVar = (
-        *("note", "inputs", "changes_tests", "gates", "coverage", "implementer", "red_first"),
-        *("uses", "network", "timeout", "keywords", "stack", "patterns", "requires", "budget"),
-        *("review", "blocks", "changes", "no_proof", "priority", "source", "model"),
-        *("no_contracts", "literal", "held_out_files", "test_author"),
-        "assurance",
-    )
 
     id: str
     title: str
@@ -288,7 +272,7 @@ class Task:
         if self.literal:
             for name in ("outputs", "inputs"):
                 paths = (LiteralPath(p) if p in self.literal else p for p in getattr(self, name))
-                object.__setattr__(self, name, tuple(paths))  # frozen: only while it is made
+                force_setattr(self, name, tuple(paths))  # frozen: only while it is made
 
     def __hash__(self) -> int:
         """Hash the id alone: caches look each task up many times."""

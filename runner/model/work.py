@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.model.words import Action, Digest, Level, ProvenBy, Reason, Severity
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ class Failure(StrEnum):
     """The runner or a worker died: the journal tells where to continue."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """An implementer's reported usage; zero where it reports nothing."""
 
     input_tokens: int = 0
@@ -51,8 +51,7 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(Struct, frozen=True):
     """A part of a task's plan that is proven and kept before the next one begins."""
 
     title: str
@@ -60,8 +59,7 @@ class Phase:
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TaskPlan:
+class TaskPlan(Struct, frozen=True):
     """An implementer's plan for one task; nothing is written before it is approved."""
 
     steps: tuple[str, ...]
@@ -75,8 +73,7 @@ class TaskPlan:
     phases: tuple[Phase, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A task's change of one file, from the tree; `content` is None for a deletion."""
 
     path: str
@@ -88,8 +85,7 @@ class Change:
     content: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Something a check has to say, written so that an implementer can act on it."""
 
     check: str
@@ -150,8 +146,7 @@ class Doubt(StrEnum):
     UNKNOWN_MODEL = "reviewed by a model that is not known"
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptanceRow:
+class AcceptanceRow(Struct, frozen=True):
     """One verdict on one acceptance item."""
 
     item: str
@@ -205,8 +200,7 @@ STANDS = "stands from "
 """Note prefix of a proof that was reused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """One command of a task's proof, as the runner saw it end."""
 
     id: str
@@ -315,8 +309,7 @@ def _proof_of_row(row: AcceptanceRow, *, independent: bool) -> Proof:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """Lines of one file that one test of a task's test contracts ran."""
 
     contract: str
@@ -330,7 +323,7 @@ class Observed:
     """Line numbers as ranges, `1-5,9`; empty if only the file is known."""
 
 
-class Coverage(NamedTuple):
+class Coverage(Struct, frozen=True):
     """The share of a task's own code that its test contracts ran."""
 
     percent: float
@@ -348,8 +341,7 @@ class Coverage(NamedTuple):
         return f"{percent:g}% of {self.lines} line{'' if self.lines == 1 else 's'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """A non-obvious choice, as it goes into DECISIONS.md."""
 
     title: str
@@ -370,8 +362,7 @@ class Ending(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The result of one attempt, as a worker returns it."""
 
     task: str

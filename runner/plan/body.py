@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.lazy_pattern import regex
 from runner.model import Block, BlockKind
 from runner.plan import fields as styles
@@ -35,8 +35,7 @@ class Directive(NamedTuple):
     line: int
 
 
-@dataclass(slots=True)
-class Body:
+class Body(Struct):
     """The parts of one task's section; filled block by block, then only read."""
 
     fields: list[PlanField] = field(default_factory=list)

@@ -24,13 +24,12 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 import runner
-from runner import model
 from runner.lazy_module import lazy_module
 from runner.model import Severity, Spec, Status, Task
-from runner.model.codec import Codec, Shape
+from runner.model.codec import Codec, encode_json
 from runner.model.columns import new_tuple, read_each, write_once
 from runner.plan import outline
-from runner.plan.cache_file import CacheFile, encode_section, read_spec, section_from
+from runner.plan.cache_file import CacheFile, decode_spec, encode_section, section_from
 from runner.plan.outline import (
     SHA256,
     Cut,
@@ -63,7 +62,7 @@ else:
     markdown = lazy_module("runner.plan.markdown")
     plain_sections = lazy_module("runner.plan.plain_sections")
 
-_FORMAT = 13
+_FORMAT = 14
 _OUTLINE = "outline.json"
 _STRETCHES = "stretches.json"
 _PLAN = "plan.json"
@@ -118,7 +117,7 @@ def _walk_file(
     """Yield the sections of a file with the cache's help, and update the cache at the end."""
     stamp = _stamp(learner.path, learner.prefixes)
     with CacheFile(cache_folder, _OUTLINE, stamp) as file:
-        known = decode_known_sections(file.values())
+        known = decode_known_sections(text for _, text in file.texts())
     plain = CacheFile(cache_folder, _STRETCHES, stamp)
     with plain:
         kept = Stretches(learner.data, plain.texts(), digests)
@@ -128,7 +127,7 @@ def _walk_file(
             sections.append(found.known)
         yield found
     if sections != known:
-        file.replace((one.digest, one) for one in sections)  # rows of named tuples
+        file.replace((one.digest, encode_json(one)) for one in sections)
     if remember and kept.differ:
         plain.replace(kept.rows)
 
@@ -336,18 +335,19 @@ def _make_known_section(data: bytes, section: Section) -> KnownSection:
     cut = 0
     for task, span in zip(section.tasks, section.spans, strict=True):
         offset = span.start - section.start - cut
-        place: Cut | DigestStatus
         tail = tail_of(data, span, (task.status, task.note))
+        place: Cut | None = None
+        within: DigestStatus | None = None
         if tail is None:
             length = span.end - span.start
-            place = DigestStatus(
+            within = DigestStatus(
                 offset, length, span.before, span.after, task.status.value, task.note
             )
         else:
             place = Cut(offset, tail)
             holes.append((span.start, span.end))
             cut += span.end - span.start
-        tasks.append(_make_known(task, section.first_line, place))
+        tasks.append(_make_known(task, section.first_line, place, within))
     errors = sum(problem.severity is Severity.ERROR for problem in section.problems)
     return KnownSection(
         digest=digest_without(data, section.start, section.end, holes),
@@ -363,7 +363,9 @@ def _make_known_section(data: bytes, section: Section) -> KnownSection:
     )
 
 
-def _make_known(task: Task, first_line: int, place: Cut | DigestStatus) -> KnownTask:
+def _make_known(
+    task: Task, first_line: int, cut: Cut | None, within: DigestStatus | None
+) -> KnownTask:
     return KnownTask(
         task.id,
         task.title,
@@ -373,7 +375,8 @@ def _make_known(task: Task, first_line: int, place: Cut | DigestStatus) -> Known
         task.outputs,
         task.spec.what.removeprefix("sha256:"),
         task.spec.proof.removeprefix("sha256:"),
-        place,
+        cut,
+        within,
     )
 
 
@@ -390,26 +393,15 @@ def _stamp(path: str, prefixes: tuple[str, ...]) -> list[object]:
     return [_FORMAT, runner.__version__, newest, path, *prefixes]
 
 
-_ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError)
-_ROWS = Codec(Shape.ROW, lambda: {**vars(model), **vars(outline)})
+_CODEC = Codec(lambda: vars(outline))
 
 
-def decode_known_sections(rows: Iterable[object]) -> list[KnownSection]:
-    """Decode known sections from JSON values; empty if they do not have this shape."""
+def decode_known_sections(rows: Iterable[bytes]) -> list[KnownSection]:
+    """Decode known sections from JSON; empty if they do not have this shape."""
     try:
-        read = _ROWS.reader(KnownSection)
-        return [read(row, ()) for row in rows]
-    except _ODD:
+        return [_CODEC.decode(KnownSection, row) for row in rows]
+    except ValueError:
         return []
-
-
-def decode_spec(row: Any) -> Spec | None:
-    """Decode both digests of a section's only task; return None for an invalid row."""
-    try:
-        (spec,) = row[0]
-        return read_spec(spec)
-    except _ODD:
-        return None
 
 
 class Stretches:

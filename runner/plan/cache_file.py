@@ -11,15 +11,13 @@ import json
 import sys
 import zlib
 from array import array
-from dataclasses import replace
-from functools import cache
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
+
 from runner import effects, model
-from runner.lazy_dataclass import other_than_usual
-from runner.model import Block, Contract, GateSpec, Spec, Task, TestContract
-from runner.model.codec import Codec, Shape, names_of, usual_values
+from runner.model import Spec, Status, Task
+from runner.model.codec import Codec, encode_json
 from runner.plan.diagnostic import Problem
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from runner.plan.outline import Found, OutlineTask
-    from runner.plan.sections import PlanCommand, Section
+    from runner.plan.sections import Section
 
     T = TypeVar("T")
 
@@ -73,7 +71,7 @@ class CacheFile:
         if self._file is not None:
             self._file.close()
 
-    def take(self, key: str, read: Callable[[Any], T | None]) -> T | None:
+    def take(self, key: str, read: Callable[[bytes], T | None]) -> T | None:
         """Return the result of `read` for the row of this key; None if it is missing or invalid."""
         if self._file is None:
             return None
@@ -81,23 +79,15 @@ class CacheFile:
         at = self._passed.get(wanted, -1)
         row = self._read_on(wanted) if at < 0 else self._row_at(at)
         self._differs = self._differs or at >= 0
-        try:
-            made = None if row is None else read(json.loads(row))
-        except ValueError:
-            made = None
+        made = None if row is None else read(row)
         if made is not None:
             self._order.append(at if at >= 0 else self._here)
         return made
 
-    def put(self, key: str, row: object) -> None:
+    def put(self, key: str, row: bytes) -> None:
         """Add a new row, or one that replaces an invalid row."""
         self._order.append(-len(self._new))
         self._new += _line(key, row)
-
-    def values(self) -> Iterator[Any]:
-        """Yield all rows in file order without keeping them in memory."""
-        while (found := self._next()) is not None:
-            yield json.loads(found[1])
 
     def texts(self) -> Iterator[tuple[str, bytes]]:
         """Yield keys and rows as written, in file order."""
@@ -114,8 +104,8 @@ class CacheFile:
         else:
             self._write(self._lines())
 
-    def replace(self, rows: Iterable[tuple[str, object]]) -> None:
-        """Write these rows by their keys in place of all; bytes are rows as they are written."""
+    def replace(self, rows: Iterable[tuple[str, bytes]]) -> None:
+        """Write these rows by their keys in place of all."""
         self._write(_line(key, row) for key, row in rows)
 
     def _write(self, lines: Iterable[bytes]) -> None:
@@ -189,108 +179,71 @@ def _whole(line: bytes) -> tuple[bytes, bytes] | None:
     return key, row
 
 
-# A plan may contain non-UTF-8 bytes: lone surrogates can only be written as escapes.
-_to_text = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
-
-
-def _line(key: str, row: object) -> bytes:
-    if not isinstance(row, bytes):
-        row = _to_text(row).encode()
+def _line(key: str, row: bytes) -> bytes:
     body = b"%b %b" % (key.encode(), row)
     return b"%08x %b\n" % (zlib.crc32(body), body)
 
 
 # --- whole sections as rows: lines count from the first, the outline has the statuses ----------
 
-_ODD = (TypeError, ValueError, KeyError, IndexError, AttributeError)
-_OF_OUTLINE = frozenset(
-    {"id", "title", "line", "spec", "status", "note", "type", "depends_on", "outputs"}
-)
-"""Fields from the outline, or stored separately in a row."""
-_ROWS = Codec(Shape.ROW, lambda: vars(model))
+_CODEC = Codec(lambda: vars(model))
+_OF_OUTLINE = {
+    "id": "",
+    "title": "",
+    "line": 0,
+    "spec": Spec("", ""),
+    "status": Status.PENDING,
+    "note": "",
+    "type": "",
+    "depends_on": (),
+    "outputs": (),
+}
+"""Fields from the outline, or stored separately in a row, with stand-ins."""
+_WITH_LINES = ("test_contracts", "contracts", "gates", "blocks")
 
 
-def encode_section(section: Section) -> list[Any]:
-    """Encode a section as JSON values with relative lines and without statuses."""
+def encode_section(section: Section) -> bytes:
+    """Encode a section as JSON with relative lines and without statuses."""
     first = section.first_line
-    return [
-        list(map(_write_spec, [task.spec for task in section.tasks])),
-        [_plain_task(task, first) for task in section.tasks],
-        [_ROWS.to_json(replace(one, path="", line=one.line - first)) for one in section.problems],
-        [_ROWS.to_json(one._replace(line=one.line - first)) for one in section.written],
-    ]
+    return encode_json(
+        [
+            [task.spec for task in section.tasks],
+            [replace(task, **_OF_OUTLINE, **_moved(task, -first)) for task in section.tasks],
+            [replace(one, path="", line=one.line - first) for one in section.problems],
+            [replace(one, line=one.line - first) for one in section.written],
+        ]
+    )
 
 
-def _write_spec(spec: Spec) -> str | list[str]:
-    return [spec.what, spec.proof] if spec.packed is None else spec.hex()
-
-
-def read_spec(row: Any) -> Spec:
-    """Decode both digests of a task from a row. Raises ValueError or TypeError."""
-    return Spec.of_bytes(bytes.fromhex(row)) if isinstance(row, str) else Spec(*row)
-
-
-def _plain_task(task: Task, first: int) -> dict[str, object]:
-    """Return the fields of a task that differ from their defaults."""
-    names, usual, values = _kept_fields()
-    own = {
-        name: value
-        for name, value, default in zip(names, values(task), usual, strict=True)
-        if value is not default and value != default
+def _moved(task: Task, by: int) -> dict[str, Any]:
+    """Return the parts of a task that have a line, with moved lines."""
+    return {
+        name: tuple([replace(one, line=one.line + by) if one.line else one for one in parts])
+        for name in _WITH_LINES
+        if (parts := getattr(task, name))
     }
-    own |= {name: one for name, one in other_than_usual(task).items() if name not in _OF_OUTLINE}
-    row = {
-        name: value if type(value) is str else _ROWS.to_json(value) for name, value in own.items()
-    }
-    _move(row, -first)
-    return row
 
 
-def _move(row: dict[str, Any], by: int) -> None:
-    """Move the lines of a task's parts; where a row is cut before its line, that is not known."""
-    for name, at in _line_places().items():
-        for one in row.get(name, ()):
-            if len(one) > at:
-                one[at] += by
-
-
-@cache
-def _line_places() -> dict[str, int]:
-    """Return by field the index of the line number in a row of its parts."""
-    kinds = {
-        "test_contracts": TestContract,
-        "contracts": Contract,
-        "gates": GateSpec,
-        "blocks": Block,
-    }
-    return {name: (names_of(kind) or ()).index("line") for name, kind in kinds.items()}
-
-
-@cache
-def _kept_fields() -> tuple[tuple[str, ...], tuple[object, ...], Callable[[Task], Any]]:
-    """Return names, defaults and a getter of the task fields that a row can contain.
-
-    But for those that share a slot, which says itself what differs.
-    """
-    apart = _OF_OUTLINE.union(Task.__seldom__)
-    usual = {name: value for name, value in usual_values(Task).items() if name not in apart}
-    return tuple(usual), tuple(usual.values()), attrgetter(*usual)
-
-
-def section_from(row: object, found: Found, path: str) -> Section | None:
-    """Decode a section from a row at its current place; return None for an invalid row."""
+def decode_spec(row: bytes) -> Spec | None:
+    """Decode both digests of a section's only task; return None for an invalid row."""
     try:
-        return _section_from(row, found, path)
-    except _ODD:
+        ((spec,), *_) = _CODEC.decode(tuple[list[Spec], Any, Any, Any], row)
+    except ValueError:
         return None
+    return spec
 
 
-def _section_from(row: Any, found: Found, path: str) -> Section:
+def section_from(row: bytes, found: Found, path: str) -> Section | None:
+    """Decode a section from a row at its current place; return None for an invalid row."""
     from runner.plan.sections import PlanCommand, Section
 
-    digests, tasks, problems, written = row
+    kinds: Any = tuple[list[Spec], list[Task], list[Problem], list[PlanCommand]]
+    try:
+        specs, tasks, problems, written = _CODEC.decode(kinds, row)
+        rows = list(zip(tasks, found.tasks, specs, strict=True))
+    except ValueError:
+        return None
     first = found.first_line
-    specs = map(read_spec, digests)
     return Section(
         start=found.start,
         end=found.end,
@@ -298,28 +251,16 @@ def _section_from(row: Any, found: Found, path: str) -> Section:
         line_count=found.lines,
         level=found.level,
         title=found.title,
-        tasks=tuple(
-            _task_from(plain, light, spec, first)
-            for plain, light, spec in zip(tasks, found.tasks, specs, strict=True)
-        ),
+        tasks=tuple([_whole_task(task, light, spec, first) for task, light, spec in rows]),
         spans=tuple(task.span for task in found.tasks),
-        problems=tuple(_problem_from(_ROWS.read(Problem, one), path, first) for one in problems),
-        written=tuple(_written(_ROWS.read(PlanCommand, one), first) for one in written),
+        problems=tuple(replace(one, path=path, line=one.line + first) for one in problems),
+        written=tuple(replace(one, line=one.line + first) for one in written),
     )
 
 
-def _problem_from(problem: Problem, path: str, first: int) -> Problem:
-    return replace(problem, path=path, line=problem.line + first)
-
-
-def _written(line: PlanCommand, first: int) -> PlanCommand:
-    return line._replace(line=line.line + first)
-
-
-def _task_from(row: dict[str, Any], light: OutlineTask, spec: Spec, first: int) -> Task:
-    _move(row, first)
-    values = _ROWS.read_fields(Task, row)
-    return Task(
+def _whole_task(task: Task, light: OutlineTask, spec: Spec, first: int) -> Task:
+    return replace(
+        task,
         id=sys.intern(light.id),
         title=light.title,
         line=light.line,
@@ -330,5 +271,5 @@ def _task_from(row: dict[str, Any], light: OutlineTask, spec: Spec, first: int) 
         # Share one string for each ID: a long plan names each several times.
         depends_on=tuple(map(sys.intern, light.depends_on)),
         outputs=light.outputs,
-        **values,
+        **_moved(task, first),
     )

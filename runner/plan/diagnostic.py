@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.model import Severity
 from runner.text.display import caret, display
 from runner.text.wording import plural
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Something to say about a place in a file; `line` and `column` count from 1."""
 
     message: str

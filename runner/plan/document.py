@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.lazy_pattern import regex
 from runner.model import Severity
 from runner.plan import lost_tasks
@@ -56,8 +57,7 @@ _COMPARED = 4096
 """Bytes compared at once to find where two texts differ."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Tasks in the order of the file; `problems` are about single places, not about the whole."""
 
     path: str
@@ -322,7 +322,7 @@ def _move(section: Section, grown: int, lines: int) -> Section:
         tuple([_move_task(task, lines) for task in section.tasks]) if lines else section.tasks,
         tuple([span.move(grown) for span in section.spans]) if grown else section.spans,
         _move_parts(section.problems, lines) if lines else section.problems,
-        tuple([one._replace(line=one.line + lines) for one in section.written]),
+        tuple([replace(one, line=one.line + lines) for one in section.written]),
     )
 
 

@@ -8,10 +8,10 @@ and reported with its line. Lines count from 1 in the answer's block.
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.model import AcceptanceItem, BlockKind, Budget, Network, Status
 from runner.model.task import MILESTONE, PRIORITIES
 from runner.plan.document import read_plan
@@ -50,8 +50,7 @@ _NOT_TAKEN = {
 _EMPTY = {"network": Network.NO, "budget": Budget()}
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """Something to say about a line of the answer."""
 
     line: int
@@ -62,8 +61,7 @@ class Remark:
         return f"{NAME}:{self.line}: {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class DraftReading:
+class DraftReading(Struct, frozen=True):
     """The content of an answer."""
 
     lines: tuple[str, ...] = ()

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_pattern import regex
 from runner.model import Spec, Status
 from runner.model.columns import new_tuple
@@ -34,7 +34,7 @@ SHA256 = "sha256:"
 _HALF = 64
 
 
-class Cut(NamedTuple):
+class Cut(Struct, frozen=True):
     """A status inside a section: where its value begins when all values before it are left out."""
 
     offset: int
@@ -42,7 +42,7 @@ class Cut(NamedTuple):
     """Text after the value on its line."""
 
 
-class DigestStatus(NamedTuple):
+class DigestStatus(Struct, frozen=True):
     """A status that is part of the digest: missing, or not on one line."""
 
     offset: int
@@ -53,7 +53,7 @@ class DigestStatus(NamedTuple):
     note: str
 
 
-class KnownTask(NamedTuple):
+class KnownTask(Struct, frozen=True):
     """A task as a known section remembers it; `line` counts from the section's first."""
 
     id: str
@@ -64,10 +64,12 @@ class KnownTask(NamedTuple):
     outputs: tuple[str, ...]
     what: str
     proof: str
-    place: Cut | DigestStatus
+    cut: Cut | None = None
+    within: DigestStatus | None = None
+    """Where the status is; one of the two."""
 
 
-class KnownSection(NamedTuple):
+class KnownSection(Struct, frozen=True):
     """All that must be known of a section to read it again without parsing it."""
 
     digest: str
@@ -130,15 +132,14 @@ class Found(NamedTuple):
         return digest_without(data, self.start, self.end, holes)
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """All tasks in the order of the file; `errors`, `warnings`: how many problems places have."""
 
     title: str
     tasks: tuple[OutlineTask, ...]
     errors: int
     warnings: int
-    sections: tuple[Found, ...] = field(repr=False)
+    sections: tuple[Found, ...]
 
     @property
     def spans(self) -> dict[str, StatusSpan]:
@@ -191,14 +192,14 @@ def match_known(
     tasks: list[OutlineTask] = []
     shift = start
     for task in section.tasks:
-        place = task.place
-        if isinstance(place, DigestStatus):
-            status, note = Status(place.status), place.note
-            at = shift + place.offset
-            span = StatusSpan(at, at + place.length, place.before, place.after)
-        else:
-            at = shift + place.offset
-            value = _value(data, at, place.tail.encode())
+        within, cut = task.within, task.cut
+        if within is not None:
+            status, note = Status(within.status), within.note
+            at = shift + within.offset
+            span = StatusSpan(at, at + within.length, within.before, within.after)
+        elif cut is not None:
+            at = shift + cut.offset
+            value = _value(data, at, cut.tail.encode())
             read = read_status(value.decode("utf-8", "replace")) if value else None
             if value is None or read is None:
                 return None

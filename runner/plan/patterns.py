@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_pattern import regex
 from runner.plan.inline import plain, words
 from runner.plan.markdown_table import TableRow, read_sheet
@@ -19,8 +20,7 @@ _WORD = regex(r"\w+")
 _DOMAIN, _STACK, _KEYWORD, _TITLE = 3, 4, 2, 1
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """A row of the index; `file` holds the pattern's text."""
 
     id: str
@@ -31,8 +31,7 @@ class Pattern:
     file: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PatternMatch:
+class PatternMatch(Struct, frozen=True):
     """A pattern that fits, how well, and what it was that fitted."""
 
     pattern: Pattern
@@ -40,8 +39,7 @@ class PatternMatch:
     because: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PatternIndex:
+class PatternIndex(Struct, frozen=True):
     """The patterns in the order of the index."""
 
     patterns: tuple[Pattern, ...]

@@ -200,7 +200,7 @@ def _adapter() -> TypeAdapter[dict[str, object]]:
 
         return BeforeValidator(reader)
 
-    @with_config(ConfigDict(extra="forbid"))
+    @with_config(ConfigDict(extra="forbid", arbitrary_types_allowed=True))
     class TaskFields(TypedDict, total=False):
         """A task's fields, as FORMATS lists them."""
 

@@ -8,7 +8,8 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_module import lazy_module
 from runner.model import AcceptanceItem, Severity, Spec, Status, Task
 from runner.plan import field_names, proofs, schema
@@ -42,7 +43,7 @@ _PROVE = frozenset(
 Part: TypeAlias = "str | float | tuple[Part, ...] | None"
 
 
-class PlanCommand(NamedTuple):
+class PlanCommand(Struct, frozen=True):
     """A `!change` or `!replay` line that a person wrote into a task's section."""
 
     task: str
@@ -51,8 +52,7 @@ class PlanCommand(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A part of the file with the tasks in it; bytes from `start` to `end`."""
 
     start: int

@@ -7,7 +7,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
@@ -24,8 +25,7 @@ class Extra(StrEnum):
     TESTS_STAY = "tests unchanged"
 
 
-@dataclass(frozen=True, slots=True)
-class TaskType:
+class TaskType(Struct, frozen=True):
     """A row of the table."""
 
     name: str
@@ -221,8 +221,7 @@ _FAILS = regex(
 _LONGEST_TRACEBACK = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class TypeReading:
+class TypeReading(Struct, frozen=True):
     """One row that a task is taken for, and by what; no type where nothing tells."""
 
     type: TaskType | None = None
@@ -236,8 +235,7 @@ class TypeReading:
         return f"{self.type.name} ({self.by}: {self.word})" if self.type else ""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkType:
+class WorkType(Struct, frozen=True):
     """The kind and the domain of a task."""
 
     kind: TypeReading = TypeReading()

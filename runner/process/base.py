@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import field
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct, field
+
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.model import Digest, Network
 from runner.process.limits import Limits
 
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     from runner.process.egress.server import EgressServer
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+# Submodules are not compared: they change with the tree.
+_compared = attrgetter("tree", "shown", "box", "objects", "shares", "start", "beside")
+
+
+class Place(Struct, frozen=True):
     """The folders a command works in."""
 
     tree: Path
@@ -38,12 +42,18 @@ class Place:
     """Git objects of the repository, which the scratch tree borrows."""
     shares: tuple[str, ...] = ()
     """Installed dependencies in the repository (`.venv`), which a sandbox shows read-only."""
-    submodules: dict[str, Path] = field(default_factory=dict, compare=False)
+    submodules: dict[str, Path] = field(default_factory=dict)
     """Folders at submodule paths in the current tree, which commands may write."""
     start: str = ""
     """Start folder of commands, relative to the tree: the project's, empty or `sub/`."""
     beside: str = ""
     """Digest of what the tree has in addition to its commit (copied ignored files)."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Place) and _compared(self) == _compared(other)
+
+    def __hash__(self) -> int:
+        return hash(_compared(self))
 
     @property
     def links(self) -> Path:
@@ -85,8 +95,7 @@ class Place:
         return folder
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A command to run: a `str` by `/bin/sh -c`, a tuple unchanged."""
 
     line: str | tuple[str, ...]
@@ -122,8 +131,7 @@ class Ended(StrEnum):
     COULD_NOT_START = "could-not-start"
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """The result of a command; all its processes have ended."""
 
     exit: int
@@ -153,8 +161,7 @@ class Ran:
         return self.ended is Ended.EXITED and self.exit == 0
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """A command made ready to start by a sandbox."""
 
     argv: tuple[str, ...]

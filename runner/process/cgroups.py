@@ -17,8 +17,9 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.config.sizes import format_size
-from runner.lazy_dataclass import dataclass
 from runner.process.platform import process
 
 if TYPE_CHECKING:
@@ -47,8 +48,7 @@ _WAIT = 'kill -STOP $$; exec "$@"'
 _numbers = itertools.count(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Grounds:
+class Grounds(Struct, frozen=True):
     """The folders below which groups can be made; "" where there is none."""
 
     unified: str = ""
@@ -69,8 +69,7 @@ class Grounds:
         return self.controllers | first | more | ({"io"} if self.blkio else set())
 
 
-@dataclass(frozen=True, slots=True)
-class CommandCgroups:
+class CommandCgroups(Struct, frozen=True):
     """The groups of one command, empty before it starts and when it is over."""
 
     unified: str

@@ -13,8 +13,9 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.process import platform, tree
 
@@ -40,8 +41,7 @@ _POLL = 0.02
 """Seconds between two checks if the kernel has no pidfd_open(2)."""
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxReport:
+class SandboxReport(Struct, frozen=True):
     """The sandbox's own error on its own channel."""
 
     left_behind: int = 0

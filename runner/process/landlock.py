@@ -22,7 +22,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_module import lazy_module
 from runner.model import Network
 from runner.process import seccomp, syscalls
@@ -84,8 +85,7 @@ _NEVER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Landlock:
+class Landlock(Struct, frozen=True):
     """Runs a command with fewer rights than the person has."""
 
     version: int

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner.config.registries import Registries
 from runner.config.sizes import bytes_of
-from runner.lazy_dataclass import dataclass
 from runner.process.platform import count_running
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ _KILOBYTE = 1024
 """`ulimit -v` counts kibibytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Bounds of one command: times in seconds, sizes in bytes; 0 or `None` means no bound."""
 
     soft: float = 300.0

@@ -18,8 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.process import platform
 from runner.process.base import Command, Ended, Place
 from runner.process.limits import Limits
@@ -207,8 +208,7 @@ _MOST = 64 << 10
 """Maximum bytes of a secret."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnCommandResult:
+class OwnCommandResult(Struct, frozen=True):
     """The result of a command; its representation hides both outputs."""
 
     value: str = ""

@@ -17,8 +17,9 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 
@@ -38,8 +39,7 @@ _MOUNTED = 4
 _OCTAL = regex(r"\\([0-7]{3})")
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     """One process at one moment; `started` is in clock ticks, as `ticks` says the moment now."""
 
     pid: int

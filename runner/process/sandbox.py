@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.config.paths import Places, expand_home
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Network
 from runner.process import mounts, seccomp
@@ -66,8 +67,7 @@ _CLOSED = (
 """A file below /proc/sys, its value that disables bubblewrap, and how to enable it."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoSandbox:
+class NoSandbox(Struct, frozen=True):
     """Runs a command with the person's own rights, in the scratch tree; only limits hold."""
 
     reason: str = ""
@@ -94,8 +94,7 @@ class NoSandbox:
         return path
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOnly:
+class ReadOnly(Struct, frozen=True):
     """A sandbox whose commands see the scratch tree read-only, whatever they ask for."""
 
     sandbox: Sandbox
@@ -226,8 +225,7 @@ _OPTIONAL = ("--size", "--disable-userns")
 _PATIENCE = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Bubblewrap:
+class Bubblewrap(Struct, frozen=True):
     """Runs a command in namespaces of its own."""
 
     program: Path

@@ -19,8 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.model import Network
 from runner.process.base import Command, Place, Prepared, command_environment
 from runner.process.limits import ulimits
@@ -68,8 +69,7 @@ _NEVER = (
 _PATIENCE = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Seatbelt:
+class Seatbelt(Struct, frozen=True):
     """Runs a command by a profile that denies by default."""
 
     read: tuple[Path, ...] = ()

@@ -15,7 +15,7 @@ import sys
 from enum import Enum
 from functools import lru_cache
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
 
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """AUDIT_ARCH_* of linux/audit.h."""
@@ -80,8 +80,7 @@ _FAMILIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """One instruction; `to` is the end it jumps to when true, else it goes on."""
 
     code: int

@@ -9,15 +9,16 @@ import errno
 import os
 import re
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError, refusal_of
 from runner.lazy_pattern import regex
 from runner.model import Network
 from runner.process.base import Command, Ended, Ran
-from runner.process.cgroups import CommandCgroups, group_for
+from runner.process.cgroups import group_for
 from runner.process.child import Child
 from runner.process.limits import with_device
 from runner.process.output import Output
@@ -93,7 +94,8 @@ def _start(
     """
     for pause in (*_PAUSES, 0.0):
         try:
-            return Child(sandbox.enclose(command), command.stdin, output, make_group(command))
+            group = group_for(with_device(command.limits, command.place.tree))
+            return Child(sandbox.enclose(command), command.stdin, output, group)
         except OSError as problem:
             gone = not command.place.tree.is_dir()
             if problem.errno in _ITS_OWN and not gone:
@@ -102,11 +104,6 @@ def _start(
                 raise _cannot_start(problem, gone=gone) from problem
             time.sleep(pause)
     raise AssertionError
-
-
-def make_group(command: Command) -> CommandCgroups | None:
-    """Create the control group for a command's limits; return None if it is not possible."""
-    return group_for(with_device(command.limits, command.place.tree))
 
 
 def _cannot_start(problem: OSError, *, gone: bool) -> RunnerError:

@@ -308,18 +308,11 @@ def _orphans() -> list[Process]:
             continue
         if child.alive:
             found.append(child)
-        elif _nobodys(child):
+        # One that leads a session of its own may have been started so by other code here: unless we
+        # ended it, or it was a sandbox's, it is left to that code.
+        elif child.session != child.pid or child.pid in _signalled or child.name in _wrappers:
             _fetch(child.pid)
     return found
-
-
-def _nobodys(dead: Process) -> bool:
-    """Return whether this process alone has to reap the dead child.
-
-    One that leads a session of its own may have been started so by other code here: unless we
-    ended it, or it was a sandbox's, it is left to that code.
-    """
-    return dead.session != dead.pid or dead.pid in _signalled or dead.name in _wrappers
 
 
 def _fetch(pid: int) -> None:

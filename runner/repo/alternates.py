@@ -6,8 +6,9 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.repo.git import raw
 
 if TYPE_CHECKING:
@@ -77,8 +78,7 @@ _FOLDERS = ("objects/info", "objects/pack", "refs/heads", "info")
 _SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Lender:
+class Lender(Struct, frozen=True):
     """The facts about the repository that a scratch tree borrows from."""
 
     objects: Path

@@ -8,9 +8,10 @@ import os
 import shutil
 import time
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from runner import effects
 from runner.config.temporary_folders import TemporaryFolder
@@ -180,8 +181,7 @@ _ROOM = 1 << 20
 """Free bytes required before cloning to a disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class CloneCache:
+class CloneCache(Struct, frozen=True):
     """The copies in one folder, shared by the processes of this machine."""
 
     folder: Path

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.repo.git import GitTimeoutError, quote_path, raw
 from runner.repo.head import find_head, read_head
@@ -39,8 +40,7 @@ _BLANK = "\n"
 _LINE = regex(rf"^{FILES}: .*\n?", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """A commit that is in the object store, on no branch yet."""
 
     sha: str

@@ -6,7 +6,8 @@ import getpass
 import os
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.repo import safe_config
 from runner.repo.git import text
 
@@ -18,8 +19,7 @@ OWN = ("system", "global")
 _SIGNERS = {"openpgp": "gpg", "x509": "gpgsm", "ssh": "ssh-keygen"}
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigEntry:
+class ConfigEntry(Struct, frozen=True):
     """One configuration value and its scope; a key without value says `true`."""
 
     scope: str
@@ -27,8 +27,7 @@ class ConfigEntry:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """The committer. `invented`: neither environment nor configuration names anyone."""
 
     name: str
@@ -36,8 +35,7 @@ class Identity:
     invented: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Signing:
+class Signing(Struct, frozen=True):
     """The signing of commits; the programs are the person's own, never the repository's."""
 
     format: str
@@ -56,8 +54,7 @@ class Signing:
         return (*pairs, command, ("user.signingKey", self.key)) if self.key else (*pairs, command)
 
 
-@dataclass(frozen=True, slots=True)
-class Configuration:
+class Configuration(Struct, frozen=True):
     """All of git's configuration for one repository, in the order git reads it."""
 
     entries: tuple[ConfigEntry, ...]

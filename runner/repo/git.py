@@ -10,14 +10,15 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from dataclasses import field, replace
 from shutil import which
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner import effects
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module, name_package
 from runner.repo import safe_config
 
@@ -91,8 +92,7 @@ class UnusualError(Exception):
     """The repository has a feature that only git itself handles correctly."""
 
 
-@dataclass(frozen=True, slots=True)
-class GitResult:
+class GitResult(Struct, frozen=True):
     """The result of one git process."""
 
     exit: int
@@ -100,8 +100,7 @@ class GitResult:
     stderr: str
 
 
-@dataclass(frozen=True, slots=True)
-class Git:
+class Git(Struct, frozen=True):
     """The way to call git in one place. Has no state: any thread may use it."""
 
     folder: Path

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ _ONGOING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Folders:
+class Folders(Struct, frozen=True):
     """The folders of one work tree; `git` and `common` differ in a linked worktree."""
 
     top: Path
@@ -57,8 +57,7 @@ class Folders:
         return self.common / "objects"
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """The content of HEAD: a branch, perhaps without a commit, or a commit alone.
 
     Where landings wait for a person to commit them (`git.commit = "manual"`), `commit` is the last

@@ -16,9 +16,10 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from runner import effects
 from runner.config.sizes import format_size
-from runner.lazy_dataclass import dataclass
 from runner.repo.git import GitError, GitTimeoutError, raw, text
 from runner.repo.tree_files import open_folders, put_file
 from runner.text.wording import join_few
@@ -52,8 +53,7 @@ class RefusedMatch(NamedTuple):
         return f"not copied into scratch trees: {self.name}: {self.why}"
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(Struct, frozen=True):
     """The ignored files that match the patterns. Paths are relative to the repository's top."""
 
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()

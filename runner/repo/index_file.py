@@ -14,7 +14,8 @@ from bisect import bisect_left
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.repo.git import UnusualError
 from runner.repo.trees import GITLINK, TreeEntry
 
@@ -37,8 +38,7 @@ EMPTY_INDEX = _NO_ENTRIES + hashlib.sha1(_NO_ENTRIES, usedforsecurity=False).dig
 """Index of a tree without files."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexFile:
+class IndexFile(Struct, frozen=True):
     """One state of the file, and where its entries begin; the last place is behind them."""
 
     data: bytes

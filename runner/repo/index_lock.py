@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote
 
+from msgspec import Struct
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.repo.git import GitError, UnusualError, raw, text
 from runner.repo.index_file import read_index
 from runner.repo.trees import FOLDER, TreeEntry, batches
@@ -51,8 +52,7 @@ _PRUNE_PATIENCE = 60.0
 _PRUNE_PAUSE = 0.02
 
 
-@dataclass(slots=True)
-class HeldIndex:
+class HeldIndex(Struct):
     """The lock of the index, with the index as it is to be; use it as a context.
 
     What is not placed is dropped at the end, unless the branch has moved: then the lock stays on
@@ -123,8 +123,7 @@ def hold_index(
     return held
 
 
-@dataclass(frozen=True, slots=True)
-class Synced:
+class Synced(Struct, frozen=True):
     """The result for the index entries of the landed paths."""
 
     kept: tuple[str, ...] = ()

@@ -8,11 +8,12 @@ nothing, as those of the first versions; and so may nothing of a folder, which i
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.repo.git import text
 from runner.repo.trailers import (
     PROJECT,
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
 _FORMAT = "--format=%H%n%T%n%P%n%ct%n%B"
 
 
-@dataclass(frozen=True, slots=True)
-class LandedCommit:
+class LandedCommit(Struct, frozen=True):
     """A commit of a task, as its message and headers say."""
 
     commit: str

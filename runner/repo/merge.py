@@ -6,9 +6,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, digest_of
 from runner.repo.alternates import lay_out
 from runner.repo.git import Git, GitError, ObjectReader, text
@@ -26,16 +27,14 @@ _LOOKED_AT = 8000
 """Bytes in which a NUL marks a binary file for git (xdiff-interface.c)."""
 
 
-@dataclass(frozen=True, slots=True)
-class MergedChanges:
+class MergedChanges(Struct, frozen=True):
     """Changes restated against the new base; `conflicts` are paths that a person must see."""
 
     changes: tuple[Change, ...]
     conflicts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
+class _Sides(Struct, frozen=True):
     """The content of both bases at the changed paths and at the folders above them."""
 
     git: Git
@@ -159,8 +158,7 @@ _WHO = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MergeResult:
+class MergeResult(Struct, frozen=True):
     """Two commits and what comes of merging them."""
 
     base: str

@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
-from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct, field
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.repo.git import BatchProcess, GitError, quote_path, raw, read_line, text
 from runner.repo.trees import FOLDER, TreeEntry
 
@@ -37,8 +37,7 @@ Difference: TypeAlias = "tuple[bytes, TreeEntry | None, TreeEntry | None]"
 """A path with its entries in the old and the new tree."""
 
 
-@dataclass(slots=True)
-class TreeMemory:
+class TreeMemory(Struct):
     """Trees that were read before, for all slots of a run: none of them asks git for the same one.
 
     What bears a name never changes; that it bears it rightly is looked at when it is taken up.
@@ -107,8 +106,7 @@ class ObjectWriter:
             helper.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Objects:
+class Objects(Struct, frozen=True):
     """The objects of a repository."""
 
     object_format: str

@@ -7,9 +7,10 @@ import stat
 import unicodedata
 from typing import TYPE_CHECKING, Self
 
+from msgspec import Struct
+
 from runner.config.sizes import bytes_of, format_size
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Action, Change, digest_of
 from runner.repo.git import SECONDS, text
@@ -48,8 +49,7 @@ class TooMuchError(ProposalError):
     """A task proposes more than the bounds allow: another attempt would only cost as much."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProposalBounds:
+class ProposalBounds(Struct, frozen=True):
     """The settings `[limits] proposal_file_size`, `proposal_size`, `proposal_files`, in bytes."""
 
     file_size: int = 50 * _MEGABYTE

@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
 from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.repo.alternates import lay_out
 from runner.repo.configuration import OWN
@@ -40,8 +41,7 @@ _UNSAID = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Push:
+class Push(Struct, frozen=True):
     """A git command that may be run, and the environment that it needs."""
 
     argv: tuple[str, ...]

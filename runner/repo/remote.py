@@ -12,10 +12,11 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
 from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.repo.git import Git, GitResult, GitTimeoutError, text
 from runner.repo.push import address_of, lay_apart
@@ -53,8 +54,7 @@ class PublishError(RunnerError):
     """The remote's branch did not move, and so neither did the one here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """One ref of the remote, from the object it is to be on now to another; None is no ref."""
 
     ref: str
@@ -74,8 +74,7 @@ class Swap(Enum):
     """All refs have their expected values, but the remote rejects the push."""
 
 
-@dataclass(frozen=True, slots=True)
-class Swapped:
+class Swapped(Struct, frozen=True):
     """The result, the refs after it, and the remote's output where it refused."""
 
     swap: Swap
@@ -83,8 +82,7 @@ class Swapped:
     output: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnGit(Git):
+class OwnGit(Git, frozen=True):
     """Git by nothing but the environment it is given."""
 
     def _variables(self) -> dict[str, str]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.repo.git import text
 from runner.repo.head import describe_ongoing
@@ -32,8 +33,7 @@ _ATTRIBUTES = regex(rb"\t((?:[^\0]*/)?\.gitattributes)\0")
 _MOUNTS = Path("/proc/self/mounts")
 
 
-@dataclass(frozen=True, slots=True)
-class DirtyFile:
+class DirtyFile(Struct, frozen=True):
     """A tracked file with changes that no commit holds yet."""
 
     path: str
@@ -41,8 +41,7 @@ class DirtyFile:
     unstaged: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RepoState:
+class RepoState(Struct, frozen=True):
     """The state of a person's repository; paths are relative to the project."""
 
     head: Head

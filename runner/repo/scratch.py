@@ -5,14 +5,15 @@ from __future__ import annotations
 import fcntl
 import os
 from contextlib import suppress
-from dataclasses import field, replace
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner import effects
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.repo.alternates import ALONE, commit_inside, exclude_lines, lay_out, lend
 from runner.repo.change_times import tells_changes
 from runner.repo.git import (
@@ -413,14 +414,13 @@ class Scratch:
         return self._git.with_settings(GIT_INDEX_FILE=str(self._git_folder / index))
 
 
-@dataclass(slots=True)
-class Slot:
+class Slot(Struct):
     """One slot this process holds; its lock ends with `release`, or with the process."""
 
     number: int
     folder: Path
-    _lock: int = field(repr=False)
-    _held: set[int] = field(repr=False)
+    _lock: int
+    _held: set[int]
     """Numbers of the slots held by its pool."""
 
     def __enter__(self) -> Self:

@@ -20,12 +20,12 @@ import re
 import stat
 import time
 from contextlib import suppress
-from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct, field
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.repo.change_times import tells_changes
 from runner.repo.git import UnusualError, text
@@ -69,8 +69,7 @@ _PLAIN = regex(rb"[\w.+@=,~-][\w.+@=,~ -]*(?<! )")
 _PART = regex(rb"\*+|\?|\[[!^]?[^\[\]\\]+\]|\[|\\|[^*?\[\\]+", 0)
 
 
-@dataclass(slots=True)
-class _Look:
+class _Look(Struct):
     """In what a tree differs from its base."""
 
     changed: set[bytes] = field(default_factory=set)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner.lazy_pattern import regex
 from runner.model import Coverage, ProvenBy, Verdict
 from runner.model.grades import proof_kind
@@ -62,8 +63,7 @@ _PICKED = "(cherry picked from commit "
 _CONTROL = regex(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 
-@dataclass(frozen=True, slots=True)
-class CommitMessage:
+class CommitMessage(Struct, frozen=True):
     """A commit message taken apart."""
 
     subject: str
@@ -222,8 +222,7 @@ def parse_row(line: str) -> tuple[AcceptanceRow, ProvenBy | None] | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class ProofTrailer:
+class ProofTrailer(Struct, frozen=True):
     """A proof as a trailer holds it."""
 
     id: str
@@ -300,8 +299,7 @@ _BETWEEN = " | "
 _CUT = "…"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedCheck:
+class RecordedCheck(Struct, frozen=True):
     """A record commit's entry about a task that was proven and changed nothing."""
 
     task: str

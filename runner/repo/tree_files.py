@@ -17,9 +17,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, AnyStr, TypeAlias
 
+from msgspec import Struct
+
 from runner import effects
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.repo.change_times import TICK, tells_changes
 from runner.repo.git import UnusualError, raw, text
@@ -309,8 +310,7 @@ _MOST_READ = 2_000, 1 << 26
 """Maximum number of files, and of their bytes, read to detect changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatCache:
+class StatCache(Struct, frozen=True):
     """Every file and folder of a tree by number, mode, size and change time.
 
     A change time cannot be set back by a program, so content cannot be put back unseen; and a

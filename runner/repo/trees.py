@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import posixpath
 from contextlib import suppress
-from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.model import Action, Change, digest_of
 from runner.repo.change_times import TICK
 from runner.repo.git import raw, text
@@ -56,8 +56,7 @@ class WrittenChange(Protocol):
         """The bytes, or None for a deletion."""
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
+class TreeEntry(Struct, frozen=True):
     """The content of a tree at a path."""
 
     mode: int
@@ -69,8 +68,7 @@ class TreeEntry:
         return self.mode in {0o100644, 0o100755}
 
 
-@dataclass(frozen=True, slots=True)
-class TreeChange:
+class TreeChange(Struct, frozen=True):
     """A path that differs between two trees; mode 0 and zeros where it is not there."""
 
     path: str
@@ -146,8 +144,7 @@ def batches(paths: Sequence[str]) -> Iterator[list[str]]:
 # --- prefix ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Prefix:
+class Prefix(Struct, frozen=True):
     """The project's folder relative to the repository's top: empty, or `sub/`."""
 
     value: str = ""
@@ -168,8 +165,7 @@ class Prefix:
 # --- as changes -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The differences of a work tree from its base."""
 
     tree: str
@@ -267,8 +263,7 @@ def is_unchanged(stamp: Stamp, found: os.stat_result) -> bool:
     )
 
 
-@dataclass(slots=True)
-class KnownFolder:
+class KnownFolder(Struct):
     """The base's content in one folder, by name."""
 
     files: dict[bytes, Stamp] = field(default_factory=dict)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.journal.events import (
@@ -17,7 +18,6 @@ from runner.journal.events import (
     TaskLanded,
 )
 from runner.journal.grading import grade_one
-from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.report.cost import cost
 from runner.report.decisions_file import BUILD, append_text
@@ -50,8 +50,7 @@ HEAD = "# Checkpoints\n\n"
 """Start of a new CHECKPOINT.md."""
 
 
-@dataclass(frozen=True, slots=True)
-class Criteria:
+class Criteria(Struct, frozen=True):
     """The number of acceptance criteria with and without a test contract."""
 
     named: int = 0
@@ -59,8 +58,7 @@ class Criteria:
     """Pairs of task and criterion."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """Everything a full checkpoint says."""
 
     number: int
@@ -159,8 +157,7 @@ SHARE_OF_RUN_TIME = 0.01
 """Maximum share of a run's time for writing status lines; waiting lines are written together."""
 
 
-@dataclass(slots=True)
-class CheckpointDocument:
+class CheckpointDocument(Struct):
     """Hears every event; keeps counts, so that a checkpoint costs what it says and not the plan."""
 
     root: Path

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.model import Usage
 from runner.text.wording import plural
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 _CENT = 0.01
 
 
-@dataclass(slots=True)
-class ProofCosts:
+class ProofCosts(Struct):
     """The time of proof commands by kind, and of those that need not run again."""
 
     ran: Counter[str] = field(default_factory=Counter)

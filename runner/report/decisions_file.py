@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.journal.events import DecisionMade
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.repo.head import find_git
 from runner.report.status_line import NOT_APPLICABLE
@@ -108,8 +108,7 @@ _TELLING = 4
 _ENTRY = regex(r"^## DECISION-(\d+):", re.MULTILINE)
 
 
-@dataclass(slots=True)
-class DecisionsDocument:
+class DecisionsDocument(Struct):
     """DECISIONS.md: of it the entries that tasks made are ours; people write theirs beside."""
 
     root: Path
@@ -178,8 +177,7 @@ def find_run_files(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(path for path in inside if is_ours(path.removeprefix(f"{BUILD}/")))
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreDocument:
+class IgnoreDocument(Struct, frozen=True):
     """`artifacts/build/.gitignore`: keeps the files of a run out of commits.
 
     It comes with the first record commit: an untracked one would be in the way of a pull that

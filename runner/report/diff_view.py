@@ -13,7 +13,8 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.model import Action
 from runner.report.line_match import hunks, stretches
 from runner.secrets.find import blots
@@ -44,8 +45,7 @@ _RED, _GREEN, _CYAN, _BOLD, _REVERSE, _END = (
 _SIGNS = {"-": f"{_RED}-{_END}", "+": f"{_GREEN}{_BOLD}+{_END}"}
 
 
-@dataclass(frozen=True, slots=True)
-class DiffSide:
+class DiffSide(Struct, frozen=True):
     """One version of a file: its lines for comparing, and the same lines as they are shown."""
 
     lines: tuple[str, ...] = ()

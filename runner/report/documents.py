@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeAlias
+
+from runner.model.codec import names_of
 
 if TYPE_CHECKING:
     from runner.model import Graded
@@ -57,11 +58,8 @@ def _to_object(value: object) -> dict[str, object] | None:
     """Return the fields of a value that becomes a JSON object; None for any other."""
     if isinstance(value, Mapping):
         return {str(plain(key)): item for key, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
-        return {camel(field.name): getattr(value, field.name) for field in fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {camel(name): item for name, item in value._asdict().items()}
-    return None
+    names = names_of(type(value))
+    return None if names is None else {camel(name): getattr(value, name) for name in names}
 
 
 def camel(name: str) -> str:

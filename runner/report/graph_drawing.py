@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from xml.sax.saxutils import escape
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.model import Status
 from runner.text.display import cut, display
 
@@ -25,8 +26,7 @@ _MOST_BENDS = 20_000
 """Maximum pieces of long edges in one drawing; with more, long edges are straight."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """A place in a layer: a task, or where an edge passes (its number, and the layer)."""
 
     task: str
@@ -34,8 +34,7 @@ class Point:
     layer: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Layers:
+class Layers(Struct, frozen=True):
     """The layout: spots by layer in order, and each edge as the spots it touches."""
 
     rows: tuple[tuple[Point, ...], ...]

@@ -17,13 +17,14 @@ from contextlib import contextmanager
 from threading import Event, RLock, Thread
 from typing import TYPE_CHECKING, TextIO
 
+from msgspec import Struct
+
 from runner.journal.events import (
     AttemptFinished,
     AttemptStarted,
     GateStarted,
     TaskLanding,
 )
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Status
 from runner.report.console import VERBOSE, Console
 from runner.report.event_lines import IN_PASSING
@@ -51,8 +52,7 @@ _UNWRAPPED, _WRAPPED = "\x1b[?7l", "\x1b[?7h"
 """A window that just became narrower truncates a line instead of wrapping it."""
 
 
-@dataclass(slots=True)
-class _Running:
+class _Running(Struct):
     """A task that is being worked on."""
 
     step: str

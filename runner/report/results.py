@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.journal.events import (
@@ -16,7 +18,6 @@ from runner.journal.events import (
 )
 from runner.journal.grading import grades_of
 from runner.journal.session_events import PlanProposed
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Status, Usage
 from runner.report.cost import ProofCosts, cost_data, together
 from runner.report.decisions_file import BUILD
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
 FOLDER = f"{BUILD}/runs"
 
 
-@dataclass(frozen=True, slots=True)
-class TaskResult:
+class TaskResult(Struct, frozen=True):
     """One task at the end of a run."""
 
     id: str
@@ -71,8 +71,7 @@ class TaskResult:
         return tuple(finding for finding in self.findings if finding.refuses)
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
+class Results(Struct, frozen=True):
     """All tasks a run was about, in the order of the plan."""
 
     name: str
@@ -91,16 +90,14 @@ class Results:
         return f"{self.folder}/{path}" if self.folder else path
 
 
-@dataclass(slots=True)
-class _Heard:
+class _Heard(Struct):
     attempts: set[int] = field(default_factory=set)
     seconds: float = 0.0
     proofs: tuple[Proof, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
-@dataclass(slots=True)
-class ResultsListener:
+class ResultsListener(Struct):
     """Hears the events of a run and keeps what its reports need."""
 
     _tasks: dict[str, _Heard] = field(default_factory=dict)
@@ -166,8 +163,7 @@ class ResultsListener:
         )
 
 
-@dataclass(slots=True)
-class _Work:
+class _Work(Struct):
     """A run's work on one task."""
 
     attempts: dict[int, dict[str, object]] = field(default_factory=dict)
@@ -177,8 +173,7 @@ class _Work:
     commit: str = ""
 
 
-@dataclass(slots=True)
-class Manifest:
+class Manifest(Struct):
     """Hears the events of one run; its file is written at the run's end."""
 
     root: Path

@@ -11,8 +11,9 @@ import json
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from runner import __version__
-from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -49,8 +50,7 @@ _RULES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """One finding in SARIF's own words; line and column are 0 where they are not known."""
 
     tool: str

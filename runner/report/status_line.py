@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.model import Level, Status, Verdict
 from runner.text.display import display, display_markdown
 from runner.text.wording import count_words, join_few, read_number
@@ -39,8 +40,7 @@ class ProofKind(StrEnum):
     COVERAGE = "coverage"
 
 
-@dataclass(frozen=True, slots=True)
-class TaskReport:
+class TaskReport(Struct, frozen=True):
     """Everything the status line of one task says."""
 
     id: str
@@ -226,8 +226,7 @@ def _join(parts: Iterable[str], between: str) -> str:
 _OPEN = (Status.PENDING, Status.IN_PROGRESS)
 
 
-@dataclass(frozen=True, slots=True)
-class StatusWork:
+class StatusWork(Struct, frozen=True):
     """The tasks of a run."""
 
     needs: Mapping[str, tuple[str, ...]]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from runner.errors import ExitCode
-from runner.lazy_dataclass import dataclass
 from runner.model import Reason, Status
 from runner.text.display import display
 from runner.text.wording import without_repeated_hints
@@ -29,8 +29,7 @@ _ORDER = (Status.DONE, Status.IN_PROGRESS, Status.PENDING, Status.BLOCKED, Statu
 _SECONDS_A_MINUTE = 60
 
 
-@dataclass(frozen=True, slots=True)
-class BlockedTask:
+class BlockedTask(Struct, frozen=True):
     """A task that waits for a person."""
 
     id: str
@@ -51,8 +50,7 @@ class BlockedTask:
     """Why the last attempt was rejected, as lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """Everything that the end of a run shows."""
 
     exit: ExitCode

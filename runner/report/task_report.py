@@ -5,14 +5,14 @@ Written when an attempt leaves a task BLOCKED; each time whole, from what the jo
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.journal.display_status import format_status
 from runner.journal.events import AttemptFinished, TaskBlocked
 from runner.journal.records import read_journal
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, Status, Verdict
 from runner.report.cost import cost
 from runner.report.decisions_file import BUILD
@@ -55,8 +55,7 @@ def _has_report(known: TaskState) -> bool:
     return known.status is Status.BLOCKED and known.reason in _TOLD and bool(known.tries)
 
 
-@dataclass(slots=True)
-class ReportsDocument:
+class ReportsDocument(Struct):
     """Hears the journal; writes a report where an attempt has left its task BLOCKED."""
 
     root: Path

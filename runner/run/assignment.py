@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import partial
 from threading import Semaphore
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from runner.config.values import count_cores
 from runner.held_out.part import AuthorTests, HeldOutPart
 from runner.implementers.base import Allowance, Mode
 from runner.journal.events import AttemptStarted
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.process.package_links import lay_out_shares
 
@@ -63,8 +63,7 @@ class RecordedWork(NamedTuple):
     rows: tuple[AcceptanceRow, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """Everything a worker gets to know: it asks nobody else."""
 
     task: Task
@@ -231,8 +230,7 @@ class SecretLender(Protocol):
         """Write an event to the journal if there is no coordinator."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerContext:
+class WorkerContext(Struct, frozen=True):
     """The context of one job slot."""
 
     scratch: Scratch

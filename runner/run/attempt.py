@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner import effects
 from runner.gates import absent_files, failed_bounds

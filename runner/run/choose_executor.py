@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, cast
 
+from msgspec import Struct, field
+from msgspec.structs import asdict
+
 from runner.errors import RunnerError
 from runner.extensions.interface import load
 from runner.extensions.registry import find_reference
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.run.assignment import WorkerContext
 
@@ -30,10 +31,6 @@ else:
     workers = lazy_module("runner.run.workers")
 
 
-_OWN = frozenset({"scratch", "place", "base_environment", "submodules", "release", "number"})
-"""Attributes that differ between slots; the rest of a site is shared."""
-
-
 class LazySlots:
     """Sites of a run: the first slot's is made at once, as the pattern of all."""
 
@@ -48,64 +45,53 @@ class LazySlots:
             if self._first is None:
                 self._first = self._make(number, workers)
                 return self._first
-        return LazySlot(self._first, number, partial(self._make, number, workers))
+        same = asdict(self._first) | {"number": number}
+        return LazySlot(**same, make=partial(self._make, number, workers))
 
 
-class LazySlot(WorkerContext):
+class LazySlot(WorkerContext, frozen=True, kw_only=True):
     """A site like `first` that makes its own scratch tree when somebody asks for it."""
 
-    __slots__ = ("_lock", "_made", "_make")
+    make: Callable[[], WorkerContext]
+    _lock: Lock = field(default_factory=Lock)
+    _made: dict[str, WorkerContext] = field(default_factory=dict)
 
-    _lock: Lock
-    _made: WorkerContext | None
-    _make: Callable[[], WorkerContext]
-
-    def __init__(
-        self, first: WorkerContext, number: int, make: Callable[[], WorkerContext]
-    ) -> None:
-        names = (one.name for one in fields(WorkerContext) if one.name not in _OWN)
-        same = {name: getattr(first, name) for name in names}
-        own = {"number": number, "release": self._give_back}
-        late = {"_lock": Lock(), "_made": None, "_make": make}
-        for name, value in (same | own | late).items():
-            object.__setattr__(self, name, value)  # as a frozen dataclass sets its own
-
-    @property
+    @property  # type: ignore[misc]  # a field of the others
     def scratch(self) -> Scratch:
         """The slot's tree, made now if it was not before. Raises RunnerError."""
         return self._real().scratch
 
-    @property
+    @property  # type: ignore[misc]  # a field of the others
     def place(self) -> Place:
         """Place of the commands that run on this machine."""
         return self._real().place
 
-    @property
+    @property  # type: ignore[misc]  # a field of the others
     def submodules(self) -> Submodules | None:
         """The content of submodules, in this slot's folder."""
         return self._real().submodules
 
-    @property
+    @property  # type: ignore[misc]  # a field of the others
     def base_environment(self) -> Mapping[str, str]:
         """The allow-list of the person's own variables, with this slot's folder in it."""
         return self._real().base_environment
 
+    @property  # type: ignore[misc]  # a field of the others
+    def release(self) -> Callable[[], None]:
+        """What gives the tree back, if it was made."""
+        return self._made["site"].close if "site" in self._made else lambda: None
+
     def _real(self) -> WorkerContext:
         with self._lock:
-            made = self._made or self._make()
-            object.__setattr__(self, "_made", made)
-            return made
-
-    def _give_back(self) -> None:
-        if self._made is not None:
-            self._made.close()
+            if "site" not in self._made:
+                self._made["site"] = self.make()
+            return self._made["site"]
 
 
 INLINE, THREADS = "inline", "threads"
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A cluster to work on, and how many tasks at once."""
 
     executor: Executor

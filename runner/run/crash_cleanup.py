@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.config import temporary_folders
@@ -18,7 +19,6 @@ from runner.journal.events import (
 )
 from runner.journal.records import read_journal
 from runner.journal.session_events import HistoryMoved, HistoryMoving
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Spec
@@ -54,8 +54,7 @@ WANTED = frozenset(
 """Kinds of records that `UnfinishedRuns.of` reads; others need not be decoded."""
 
 
-@dataclass(slots=True)
-class UnfinishedRuns:
+class UnfinishedRuns(Struct):
     """The story since a run last ended by itself."""
 
     head: str = ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import GateCompleted, RunStuck, TaskBlocked
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Reason, Status
 from runner.run.assignment import start_of
@@ -44,8 +44,7 @@ _TURN = 0.25
 """Seconds for settling tasks with a valid proof, before worker messages are read again."""
 
 
-@dataclass(slots=True)
-class Engine:
+class Engine(Struct, dict=True):
     """One run over one reading of the plan. Only this object's thread writes anything."""
 
     tasks: Mapping[str, Task]
@@ -71,10 +70,8 @@ class Engine:
     """Deadline of the run's own minutes."""
     upkeep: Sequence[Callable[[], None]] = ()
     """Called after every settled outcome, for work such as deferred documents."""
-    _frontier: Frontier = field(init=False)
-    _halted: bool = field(default=False, init=False)
-    _hours: Timers = field(init=False)
-    _outdated: set[str] = field(default_factory=set, init=False)
+    _halted: bool = False
+    _outdated: set[str] = field(default_factory=set)
 
     def run(self) -> frozenset[ExitCode]:
         """Build until every selected task is DONE or needs your input; what stood in the way.

@@ -6,7 +6,8 @@ import heapq
 from array import array
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.model import Status
 from runner.plan.graph import TaskGraph
 
@@ -100,8 +101,7 @@ UNKNOWN_SECONDS = 1.0
 """Assumed seconds of a task with unknown duration."""
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Struct, frozen=True):
     """Order of starts, what starts together, and the longest chain; seconds by past durations."""
 
     order: tuple[str, ...]
@@ -160,8 +160,7 @@ def estimate_seconds(tasks: Iterable[Task], state: RunState) -> dict[str, float]
     return {task.id: own.get(task.id) or typical.get(task.type, of_all) for task in tasks}
 
 
-@dataclass(frozen=True, slots=True)
-class RunDuration:
+class RunDuration(Struct, frozen=True):
     """The duration of a run, and the least that its tasks allow; all in seconds."""
 
     tasks: int

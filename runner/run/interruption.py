@@ -11,13 +11,14 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import contextmanager, suppress
-from dataclasses import field, replace
 from threading import Event, Thread, Timer
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner import effects
 from runner.errors import ExitCode
-from runner.lazy_dataclass import dataclass
 from runner.process.platform import descendants
 from runner.run.review import Answer, Reply
 
@@ -43,8 +44,7 @@ def ask_to_cancel(cache: Path, task: str) -> Path:
     return folder / task
 
 
-@dataclass(slots=True)
-class Cancellations:
+class Cancellations(Struct):
     """Hears, in a thread of its own, what is to be cancelled, and has it ended."""
 
     cache: Path

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner.context.tree import fence
-from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity, Usage, digest_of
 from runner.model.grades import is_document
 from runner.model.words import ITEM_REVIEW
@@ -66,8 +67,7 @@ class ReviewFacts(Protocol):
         """Return whether a test fails on stubbed functions; None if not measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """The reader of a review: a command, an agent or a model."""
 
     name: str
@@ -83,8 +83,7 @@ class Reader:
         return f"{self.name} ({self.model})" if self.model else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewReading:
+class ReviewReading(Struct, frozen=True):
     """The result of one question to a reader."""
 
     text: str
@@ -93,8 +92,7 @@ class ReviewReading:
     usage: Usage = Usage()
 
 
-@dataclass(frozen=True, slots=True)
-class ItemReview:
+class ItemReview(Struct, frozen=True):
     """The result of a review by item: its table, and the reasons against landing."""
 
     rows: tuple[AcceptanceRow, ...] = ()
@@ -151,8 +149,7 @@ class AnswerError(ValueError):
     """An answer does not fit the schema; the text says where."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemAnswer:
+class ItemAnswer(Struct, frozen=True):
     """A reader's answer for one item, before it is checked."""
 
     verdict: ItemVerdict

@@ -14,6 +14,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from runner import effects
 from runner.errors import RunnerError
 from runner.journal.events import (
@@ -27,7 +29,6 @@ from runner.journal.events import (
     TaskDone,
     TaskLanded,
 )
-from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -241,8 +242,7 @@ def finish(
     )
 
 
-@dataclass(slots=True)
-class MemoryJournal:
+class MemoryJournal(Struct):
     """Makes records of events and keeps none."""
 
     seq: int

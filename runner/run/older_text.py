@@ -8,11 +8,11 @@ record. `Undoes:` trailers tell every clone which tasks a later commit took back
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.model import Status
 from runner.repo.git import text
 from runner.repo.landed_commits import is_unnamed, make_own_test
@@ -44,8 +44,7 @@ class TaskStatus(Protocol):
         """The status in the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanFile:
+class PlanFile(Struct, frozen=True):
     """The plan in the repository: where it is, and how the statuses in a text of it are read."""
 
     path: str
@@ -62,8 +61,7 @@ class _Version(NamedTuple):
     """Whether a record of this journal made the next version: it wrote the journal's state."""
 
 
-@dataclass
-class OlderText:
+class OlderText(Struct, dict=True):
     """Asks the commits of one head; git is asked nothing before the first question."""
 
     repository: Repository

@@ -5,12 +5,13 @@ Static analysis that runs behind the tasks: its findings are kept when they come
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner.journal.events import AttemptFinished, DecisionMade, TaskBlocked, TaskDone
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, Usage
 from runner.repo.refs import drop_drafts
 from runner.run.landing import drafts
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 _WRITE_LOG = "WRITE_LOG.jsonl misses writes"
 
 
-@dataclass(slots=True)
-class OutcomeRecorder:
+class OutcomeRecorder(Struct):
     """Writes down what became of work; decides nothing."""
 
     journal: JournalWriter
@@ -301,8 +301,7 @@ class OutcomeRecorder:
 # --- scans behind the tasks -----------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Scans:
+class Scans(Struct):
     """The scans of one run, by task and attempt."""
 
     root: Path

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskApproved, TaskFailed
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Outcome, Reason, ReviewMode
 from runner.model.words import HELD_OUT
 from runner.run import permission_prompts, review
@@ -55,8 +56,7 @@ ADOPTED = "adopted"
 WAITS_FOR_REVIEW = "waits for your review: runner review"
 
 
-@dataclass(slots=True)
-class OutcomeHandler:
+class OutcomeHandler(Struct, dict=True):
     """Settles outcomes one at a time, in the coordinator's thread."""
 
     journal: JournalWriter
@@ -78,11 +78,6 @@ class OutcomeHandler:
     """Whether nothing new may start: the branch is not where the run began."""
     turn: LandingQueue = field(default_factory=LandingQueue)
     standing: ProofReuse = field(default_factory=ProofReuse)
-    retries: Retries = field(init=False)
-    context: ReviewQueue = field(init=False)
-    """Questions to the person at the terminal, in order."""
-    batch: GateBatch = field(init=False)
-    """What waits for one run of a test suite."""
     _ended: deque[Task] = field(default_factory=deque)
     """Tasks that came to their end with another one."""
     _again: deque[tuple[Assignment, Outcome]] = field(default_factory=deque)

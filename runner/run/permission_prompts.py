@@ -8,8 +8,10 @@ digest and that of each question that was shown: it holds for no other bytes and
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.config.permissions import CHECK, Rulebook, format_subject, write_tool
 from runner.config.shell_rules import PermissionAnswer, Permit
@@ -18,7 +20,6 @@ from runner.gates.integrity import integrity_proof
 from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
 from runner.journal.permission_fold import waits
 from runner.journal.session_events import PermissionAnswered, PermissionAsked
-from runner.lazy_dataclass import dataclass
 from runner.model import Action, Ending, Failure, Reason, Severity
 from runner.model.words import UNRUN
 from runner.run.review import WHOLE, proposal_digest, question_digest
@@ -114,8 +115,7 @@ WAITS = "waits for your answer: runner review"
 _CHOICES = "allow [o]nce, allow for this [t]ask, [d]eny, or [w]ait? "
 
 
-@dataclass
-class Questions:
+class Questions(Struct):
     """Those of one attempt, in its worker; what was answered holds until the attempt is over."""
 
     assignment: Assignment
@@ -147,8 +147,7 @@ class Questions:
         return replace(rules, answers=(*rules.answers, *self.answers))
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionPrompts:
+class PermissionPrompts(Struct, frozen=True):
     """The place where the coordinator's questions are answered, one at a time, or stored."""
 
     journal: JournalWriter
@@ -163,7 +162,7 @@ class PermissionPrompts:
         """
         answer = self._ask_person(task, question)
         if answer is not None and for_later:
-            answer = answer._replace(once=False)
+            answer = replace(answer, once=False)
         # Without an answer the question itself is stored: `runner review` finds it there, in
         # another process.
         self.journal.note(answer or question, task=task, attempt=attempt, durable=True)

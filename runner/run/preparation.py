@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.config.paths import Places
 from runner.config.stack import detect_stack
@@ -17,7 +19,6 @@ from runner.held_out.store import NOT_WRITTEN, repair_hint
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import choose, next_model
 from runner.journal.events import ModeSwitched
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, Reason, ReviewMode
 from runner.model.words import HELD_OUT_MISSING as MISSING
 from runner.plan.task_types import classify
@@ -60,8 +61,7 @@ _NO_PROGRAMS = ("model",)
 """Implementers without an environment in which variables could name files."""
 
 
-@dataclass
-class Preparation:
+class Preparation(Struct, dict=True):
     """Makes assignments; asks the journal and the plan, never the implementer."""
 
     root: Path

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.journal.events import (
     REJECTION,
@@ -17,7 +19,6 @@ from runner.journal.events import (
 )
 from runner.journal.session_events import TaskWaived
 from runner.journal.task_state import TaskState
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Reason, Spec, Status
 from runner.run.dependents import UNKNOWN, find_reached
 from runner.run.limits.failure_policy import was_tried_otherwise
@@ -35,8 +36,7 @@ REWRITTEN = "its commit was rewritten and carries no trailers"
 """Note of a task whose work exists, but whose evidence only the journal has."""
 
 
-@dataclass(frozen=True, slots=True)
-class LandedTask:
+class LandedTask(Struct, frozen=True):
     """The facts in a commit's trailers about the task that it landed."""
 
     commit: str
@@ -58,8 +58,7 @@ class Presence(Enum):
     GONE = "nothing that is known to be of it"
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """The facts from git that matter here."""
 
     descends: bool
@@ -159,7 +158,7 @@ def _read_one(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Eve
     if known.open_attempt is not None or known.status is Status.IN_PROGRESS:
         why = "the run that began it has ended"
         yield AttemptFinished(ending=Ending.INTERRUPTED, tree="", seconds=0.0, summary=why)
-        known = known._replace(open_attempt=None, status=Status.PENDING)
+        known = replace(known, open_attempt=None, status=Status.PENDING)
     if not facts.descends or task.id in facts.landed:
         yield from _on_another_branch(task, known, facts)
     # Compares three states: the file, the journal, and what was last published to the file. The

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.journal.events import (
     StatusesPublished,
@@ -12,7 +14,6 @@ from runner.journal.events import (
     TaskDone,
     TaskReopened,
 )
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Reason, Spec, Status
 from runner.plan.globs import is_glob
@@ -402,8 +403,7 @@ def _refuse_held(id_: str, changes: tuple[Change, ...], journal: JournalWriter) 
 # --- where history was rewritten --------------------------------------------------------
 
 
-@dataclass
-class Rewritten:
+class Rewritten(Struct, dict=True):
     """Asks git about one head; nothing before the first question."""
 
     repository: Repository

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from runner.config.sizes import amount_of, format_size
 from runner.implementers.registry import choose
-from runner.lazy_dataclass import dataclass
 from runner.model import Finding
 from runner.plan.globs import folders_of, is_glob, matches, may_overlap
 from runner.plan.ownership import OwnershipMap
@@ -100,8 +100,7 @@ def _nobody(_task: Task) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Agents:
+class Agents(Struct, frozen=True):
     """The number of agents and models that may work in parallel, and the tasks that use them."""
 
     most: int
@@ -121,8 +120,7 @@ class Agents:
         return cls(settings.build.agents, works_on)
 
 
-@dataclass(slots=True)
-class ResourceLocks:
+class ResourceLocks(Struct):
     """The output files and scarce things of the tasks that run now, and the places of agents.
 
     Exact paths are held in a dict, so that asking takes constant time; globs are compared each.

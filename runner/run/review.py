@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.journal.events import TaskApproved, TaskFailed, TaskStaled, WriteRejected, WriteReviewed
 from runner.journal.session_events import ReviewSwitched
 from runner.journal.task_fold import APPROVED, REJECTED
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, ReviewMode, Status, digest_of
 from runner.model.words import UNRUN
@@ -55,8 +56,7 @@ class Answer(StrEnum):
     """From now on use the reviewer for unattended runs: for the task, or the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """A person's answer to one change."""
 
     answer: Answer
@@ -69,8 +69,7 @@ class Reply:
     """Changes of other tasks, by ID, that were shown and are approved with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProvenProposal:
+class ProvenProposal(Struct, frozen=True):
     """Proven work of a task that nobody has answered yet."""
 
     task: Task
@@ -79,8 +78,7 @@ class ProvenProposal:
     before: Before
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """The position of a change among its task's changes, and its answer so far."""
 
     number: int = 1
@@ -98,8 +96,7 @@ class Spot:
     """Runs while the person decides; None if everything waits for them."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionContext:
+class QuestionContext(Struct, frozen=True):
     """The context of a question during a run: see `Spot`."""
 
     others: Callable[[], Sequence[ProvenProposal]] | None = None
@@ -107,8 +104,7 @@ class QuestionContext:
     no_auto: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(Struct, frozen=True):
     """The answer for a whole task; `findings` go into the next attempt's brief."""
 
     answer: Answer
@@ -150,8 +146,7 @@ def mode_for(
     return settings.review_of(task.review, default)
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeReview:
+class ChangeReview(Struct, frozen=True):
     """The review of one attempt's changes, each decision kept as an event."""
 
     journal: JournalWriter

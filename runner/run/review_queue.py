@@ -8,13 +8,14 @@ so other tasks are built, proven and landed meanwhile, and what they come to is 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner.config.permissions import CHECK as PERMISSION
 from runner.gates.regression import Suspects
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, ReviewMode
 from runner.model.words import HELD_OUT, HELD_OUT_FAILED, ITEM_REVIEW, UNRUN
 from runner.model.work import AcceptanceRow, ItemVerdict, Judge, items_of, with_rows
@@ -63,8 +64,7 @@ class ReviewOutcome(Enum):
     WAITS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """One thing to ask: a task's own plan, or without it what an attempt came to."""
 
     task: Task
@@ -73,8 +73,7 @@ class Question:
     """Resumes the worker that waits for it, if any."""
 
 
-@dataclass(slots=True)
-class ReviewQueue:
+class ReviewQueue(Struct):
     """First come, first asked; in the coordinator's thread alone."""
 
     review: ChangeReview

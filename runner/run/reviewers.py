@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import difflib
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import effects
 from runner.gates.base import command_limits
@@ -19,7 +21,6 @@ from runner.gates.mutation import function_bodies
 from runner.implementers.base import ImplementerContext, Mode, WorkResult
 from runner.implementers.command import output_of
 from runner.implementers.registry import choose_reviewer, model_of, names_reviewer
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Network, ReviewMode
 from runner.model.work import items_of
@@ -259,8 +260,7 @@ def _against(ran: Ran, check: str) -> tuple[Finding, ...]:
     return (Finding(check=check, message="the review command rejected it", detail=reason),)
 
 
-@dataclass(frozen=True)
-class ProposalEvidence:
+class ProposalEvidence(Struct, frozen=True, dict=True):
     """The evidence of a proposal: its files, and its tests with and without its functions."""
 
     context: GateContext

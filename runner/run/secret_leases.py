@@ -6,16 +6,17 @@ who had which from when to when, never a value nor its digest.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from datetime import timedelta
 from threading import Lock
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.errors import RunnerError
 from runner.journal.log import Journal
 from runner.journal.session_events import SecretLeased, SecretReturned
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, Outcome, Reason
 from runner.process import own_command
 from runner.text.display import display
@@ -37,23 +38,24 @@ class LeaseError(RunnerError):
     """A secret was not to be had: what that means is for its task alone."""
 
 
-@dataclass(slots=True)
-class _Lease:
+class _Lease(Struct):
     attempt: int
-    value: str = field(repr=False)
+    value: str
     over: float
     """Expiry on the monotonic clock, after which a new value is requested."""
 
+    def __repr__(self) -> str:
+        return f"_Lease({self.attempt}, over={self.over})"
 
-@dataclass(slots=True)
-class SecretLeases:
+
+class SecretLeases(Struct):
     """The secrets that are in use, by holder; called from the threads of all slots."""
 
     settings: Settings
     environ: Mapping[str, str]
     root: Path
-    _held: dict[tuple[str, str], _Lease] = field(default_factory=dict, repr=False)
-    _lock: Lock = field(default_factory=Lock, repr=False)
+    _held: dict[tuple[str, str], _Lease] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
 
     def lend(
         self,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.model import Reason, Status
 from runner.text.wording import did_you_mean, read_number
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from runner.plan.graph import TaskGraph
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """The requested tasks; none named means every task.
 
     `ids` are built with what they depend on, `only` without; `start` adds all that follows from it,

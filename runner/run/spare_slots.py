@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import field
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from runner.run.assignment import WorkerContext
 
 
-@dataclass(slots=True)
-class SpareSlots:
+class SpareSlots(Struct):
     """Lends scratch trees to workers, from any thread; they are kept for the next who asks."""
 
     slots: int

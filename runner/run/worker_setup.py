@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.gates import shim
 from runner.gates.proof_cache import ProofMemory
 from runner.held_out.site import HeldOutSite
-from runner.lazy_dataclass import dataclass
 from runner.process.base import Place, command_environment, git_identity
 from runner.process.environments import IN_REPOSITORY, find_shared_folders, with_own_tools
 from runner.process.package_links import find_layouts
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.held_out.site import HeldOutFolders
     from runner.process.base import Sandbox
-    from runner.repo.included_files import IncludedFiles
     from runner.repo.read import Repository
     from runner.repo.scratch import Slot
     from runner.run.assignment import Assignment
@@ -45,8 +44,7 @@ _MOST_FOLDERS = 20_000
 LOGS = "artifacts/build/logs"
 
 
-@dataclass(slots=True)
-class WorkerSetup:
+class WorkerSetup(Struct, dict=True):
     """Makes the site of a slot when it is first used; slots are kept for the next run."""
 
     root: Path
@@ -60,16 +58,10 @@ class WorkerSetup:
     sast: SastPool | None = None
     held_out: HeldOutFolders | None = None
     """Location of this plan's held-out files."""
-    included: IncludedFiles | None = field(init=False)
-    """Ignored files for every tree, as of the start of the run."""
     _shares: tuple[str, ...] | None = None
-    _pool: Pool = field(init=False)
-    _landings: Landings = field(init=False)
     _memory: ProofMemory = field(default_factory=ProofMemory)
-    _environment: Mapping[str, str] = field(init=False)
     _blobs: dict[tuple[str, str], bytes | None] = field(default_factory=dict)
     """Cache of small files in commits: a script is read for every check that runs it."""
-    _leases: SecretLeases | None = field(init=False)
     _passed_on_base: dict[tuple[str, ...], bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -235,8 +227,7 @@ _ALONE = 10.0
 `cancel` waits."""
 
 
-@dataclass(slots=True)
-class LastLook:
+class LastLook(Struct):
     """Tells that it is over a while after the end of a slot's work was asked for.
 
     Until then what was written is looked through, so that a draft can be kept.

@@ -8,8 +8,9 @@ from queue import Empty, SimpleQueue
 from threading import Event
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from runner.gates.regression import Suspects
-from runner.lazy_dataclass import dataclass
 from runner.run.attempt import attempt, stand
 from runner.run.review import Answer, Ruling
 from runner.run.spare_slots import SpareSlots
@@ -28,8 +29,7 @@ _PATIENCE = 1.0
 """Seconds between two checks whether the asking attempt still runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(Struct, frozen=True):
     """A worker has something for the journal."""
 
     task: str
@@ -37,8 +37,7 @@ class Happened:
     event: Happening
 
 
-@dataclass(frozen=True, slots=True)
-class Scanning:
+class Scanning(Struct, frozen=True):
     """A static analysis of an attempt's files goes on behind."""
 
     task: str
@@ -46,24 +45,21 @@ class Scanning:
     scan: SastScan
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """A worker came back; `result()` gives the outcome or raises the bug it met."""
 
     task: str
     result: Callable[[], Outcome]
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(Struct, frozen=True):
     """A worker waits for a person's word about its writes; `answer` lets it go on."""
 
     outcome: Outcome
     answer: Callable[[Ruling], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Permitting:
+class Permitting(Struct, frozen=True):
     """A worker waits for a person's word about one call of a tool."""
 
     task: str
@@ -72,8 +68,7 @@ class Permitting:
     answer: Callable[[PermissionAnswered | None], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Tracing:
+class Tracing(Struct, frozen=True):
     """A worker waits to hear which tests of other tasks its proven change may break."""
 
     assignment: Assignment
@@ -81,15 +76,13 @@ class Tracing:
     answer: Callable[[Suspects], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Cancelling:
+class Cancelling(Struct, frozen=True):
     """A person wants a task ended that nobody works on: it may wait for its next try."""
 
     task: str
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupted:
+class Interrupted(Struct, frozen=True):
     """A person wants the run to end."""
 
 

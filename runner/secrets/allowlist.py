@@ -12,8 +12,9 @@ import os
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.text.foreign_documents import parse_toml
 
@@ -36,8 +37,7 @@ _FIELDS = frozenset({"salt", "digest", "reason", "author", "expires"})
 _SALT = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(Struct, frozen=True):
     """One value a person allowed, until and including the day `expires` (None: without end)."""
 
     salt: str
@@ -54,8 +54,7 @@ class Allowed:
         return hmac.compare_digest(self.digest.encode(), _digest(value, self.salt).encode())
 
 
-@dataclass(frozen=True, slots=True)
-class AllowList:
+class AllowList(Struct, frozen=True):
     """The entries of the file, and the day they are asked on."""
 
     entries: tuple[Allowed, ...] = ()

@@ -22,7 +22,8 @@ from itertools import chain
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.secrets.entropy import (
     is_no_password,
     is_noise,
@@ -46,8 +47,7 @@ class Family(Enum):
     ENTROPY = "entropy"
 
 
-@dataclass(frozen=True, slots=True)
-class DetectorMark:
+class DetectorMark(Struct, frozen=True):
     """A place that plug-ins of one family have to look at (bytes, within one line)."""
 
     family: Family
@@ -206,8 +206,7 @@ class Potential(Protocol):
     secret_value: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Suspicion:
+class Suspicion(Struct, frozen=True):
     """A plug-in's find, with byte positions in the text."""
 
     family: Family

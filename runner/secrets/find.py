@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.lazy_module import lazy_module
 from runner.secrets.patterns import linear, places
 
@@ -88,8 +88,7 @@ _URL_SAFE = bytes.maketrans(b"-_", b"+/")
 _BLANKS_AND_PADDING = b" \t\r\n="
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(Struct, frozen=True):
     """One secret: its shape, its bytes in the text as it stands, and its value put together.
 
     The value is for comparing with an allow-list; it never leaves the process.
@@ -218,8 +217,7 @@ def _positions() -> array[int]:
     return array("q")
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedText:
+class DecodedText(Struct, frozen=True):
     """One reading of a text, and where its bytes came from."""
 
     text: bytes

@@ -16,14 +16,13 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
-@dataclass(frozen=True, slots=True)
-class SecretShape:
+class SecretShape(Struct, frozen=True):
     """A named pattern in RE2 syntax; the group `value`, if there is one, is the secret itself.
 
     Each is a table `[[format]]` of `rules/*.toml`, or `[[secret_formats]]` of settings.

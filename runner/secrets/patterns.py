@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import re2
+from msgspec import Struct, field
 
-from runner.lazy_dataclass import dataclass
 from runner.secrets.entropy import (
     is_default_password,
     is_encoded,
@@ -49,8 +48,7 @@ class _Row(NamedTuple):
     needles: tuple[bytes, ...]
 
 
-@dataclass(slots=True)
-class _Prepared:
+class _Prepared(Struct):
     """All shapes that are looked for together, made ready."""
 
     shapes: tuple[SecretShape, ...]
@@ -91,8 +89,7 @@ class Regex(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeMatch:
+class ShapeMatch(Struct, frozen=True):
     """A shape found in a text, from `start` to `end` (bytes)."""
 
     shape: SecretShape

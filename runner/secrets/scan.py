@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.languages.registry import code_language
-from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 
 if TYPE_CHECKING:
@@ -40,8 +41,7 @@ _NAME = (r"(?i)[a-z_][a-z0-9_]*(?:key|secret|token|pass|pwd|credential)[a-z0-9_]
 _CAMEL = r"(?<=[a-z0-9])(?=[A-Z])"
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """One place of a text that looks like a secret; `start` counts bytes of its UTF-8 form.
 
     `value` is what an allow-list entry is made from; it is kept out of every representation.

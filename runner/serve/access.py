@@ -13,9 +13,10 @@ import hashlib
 import hmac
 import secrets
 import time
-from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.errors import RunnerError
@@ -33,8 +34,7 @@ _PER_SECOND = 40.0
 _STRANGERS_BURST, _STRANGERS_PER_SECOND = 40.0, 4.0
 
 
-@dataclass(slots=True)
-class Bucket:
+class Bucket(Struct):
     """A token bucket: so many at once, so many a second in the long run."""
 
     burst: float
@@ -52,8 +52,7 @@ class Bucket:
         return (1 - self._left) / self.per_second
 
 
-@dataclass(slots=True)
-class BrowserSession:
+class BrowserSession(Struct):
     """One browser that opened a link: digests of what it was given, never the secrets."""
 
     secret: bytes
@@ -173,8 +172,7 @@ def _digest(text: str) -> bytes:
 _LONGEST_REASON = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """The result of an action, in words for a person."""
 
     text: str
@@ -186,8 +184,7 @@ class Notice:
     """Related build of a team."""
 
 
-@dataclass(frozen=True, slots=True)
-class FormInput:
+class FormInput(Struct, frozen=True):
     """The fields of a form, or of a JSON object, looked at when they are asked for."""
 
     fields: Mapping[str, object]

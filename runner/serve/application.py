@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -242,8 +242,7 @@ _REJECTED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _PageEditor:
+class _PageEditor(Struct, frozen=True):
     """The texts that came with the form."""
 
     given: FormInput
@@ -283,8 +282,7 @@ def edit_item(build: Build, given: FormInput) -> Notice:
     return Notice(f"{item} edited: all checks and proofs run again", _goes_on(project))
 
 
-@dataclass(frozen=True, slots=True)
-class _DraftEditor:
+class _DraftEditor(Struct, frozen=True):
     text: str
 
     def edit(self, path: str, content: bytes) -> bytes:

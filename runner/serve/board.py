@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from runner.app.answer.waiting import list_waiting
 from runner.app.inspect.event_log import gist, read_latest
@@ -35,8 +36,7 @@ _MOST_DRAWN = 400
 _MINUTE, _HOUR = 60, 3600
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRow:
+class TaskRow(Struct, frozen=True):
     """One task in the table."""
 
     id: str
@@ -51,8 +51,7 @@ class TaskRow:
     """Start of its open attempt."""
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
+class EventRow(Struct, frozen=True):
     """One record in a few words."""
 
     seq: int
@@ -62,8 +61,7 @@ class EventRow:
     gist: str
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(Struct, frozen=True):
     """All that the page of a build shows."""
 
     title: str

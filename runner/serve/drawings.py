@@ -6,12 +6,12 @@ hide nothing, with the same content as in the terminal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from runner.model import Action, Status
 from runner.report.diff_view import mark_changed_words, side_of
@@ -144,8 +144,7 @@ _MOST_ROWS = 4_000
 """Maximum rows of one file; a longer one is cut, with a note."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiffCell:
+class DiffCell(Struct, frozen=True):
     """One line of one side; `pieces` are its words, and whether each was changed."""
 
     number: int
@@ -156,8 +155,7 @@ class DiffCell:
     """Proofs that ran this line."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiffRow:
+class DiffRow(Struct, frozen=True):
     """A line of both sides; a row with `gap` only says what is left out."""
 
     old: DiffCell | None = None
@@ -165,8 +163,7 @@ class DiffRow:
     gap: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileDiff:
+class FileDiff(Struct, frozen=True):
     """One file's change."""
 
     path: str

@@ -13,12 +13,12 @@ import asyncio
 import math
 from collections import Counter
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass
 from enum import Enum
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -65,8 +65,7 @@ MOST_STREAMS = 400
 """Maximum event streams of all sessions."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRefusal:
+class RequestRefusal(Struct, frozen=True):
     """The reason why a request is refused."""
 
     status: int
@@ -93,8 +92,7 @@ class _RefusedError(Exception):
         self.refusal = refusal
 
 
-@dataclass(frozen=True, slots=True)
-class Gateway:
+class Gateway(Struct, frozen=True):
     """The host names and addresses from which requests may come."""
 
     hosts: frozenset[str]

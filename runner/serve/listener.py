@@ -14,10 +14,10 @@ import signal
 import socket
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from runner import effects
@@ -67,8 +67,7 @@ _READ_SECONDS = 30.0
 """A client that does not read its answer for this long is disconnected."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListenAddress:
+class ListenAddress(Struct, frozen=True):
     """The address on which the server listens."""
 
     listener: Listener
@@ -276,8 +275,7 @@ def _signals_that_end(server: uvicorn.Server) -> Iterator[None]:
             signal.signal(one, handler)
 
 
-@dataclass(slots=True)
-class _Connection:
+class _Connection(Struct):
     socket: socket.socket
     """Socket given to asyncio, which finally closes it."""
     client: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from urllib.parse import parse_qsl, quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -94,8 +94,7 @@ _MOST_RAN = 3
 """Proofs that are named next to one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlanLine:
+class PlanLine(Struct, frozen=True):
     """A line of the plan with what is wrong with it."""
 
     number: int
@@ -322,8 +321,7 @@ def status_of(error: RunnerError) -> int:
     return _MOVED if error.code is ExitCode.CONFLICT else 400
 
 
-@dataclass(frozen=True, slots=True)
-class QueueRow:
+class QueueRow(Struct, frozen=True):
     """One thing in the queue."""
 
     item: str
@@ -332,16 +330,14 @@ class QueueRow:
     risk: Risk
 
 
-@dataclass(frozen=True, slots=True)
-class Editable:
+class Editable(Struct, frozen=True):
     """A file that may be edited in the page."""
 
     path: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class InspectedItem:
+class InspectedItem(Struct, frozen=True):
     """One thing that waits, whole."""
 
     item: str
@@ -366,8 +362,7 @@ class InspectedItem:
     """Whether held-out tests failed; their output needs a separate request."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskPage:
+class TaskPage(Struct, frozen=True):
     """One task, whole."""
 
     id: str

@@ -6,11 +6,12 @@ One reader walks the syntax trees of all of them; a table has the node types of 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.languages.syntax_tree import parse_file
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.surface.symbols import ELSEWHERE, Parameter, Symbol
 
@@ -26,8 +27,7 @@ class UnreadableError(Exception):
     """A file that cannot be compared: no grammar, or a text that the grammar does not allow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kinds:
+class Kinds(Struct, frozen=True):
     """The node types of a language, and what its declarations have in common."""
 
     is_public: Callable[[Node, str], bool]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,8 +27,7 @@ SCRIPTS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 """Suffixes of JavaScript and TypeScript, in search order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """Something that a change does, for a reviewer."""
 
     kind: str
@@ -53,8 +53,7 @@ class Fact:
         return self.is_breaking and not self.is_named
 
 
-@dataclass(frozen=True, slots=True)
-class Trees:
+class Trees(Struct, frozen=True):
     """The files of a project before and after a change."""
 
     changes: tuple[Change, ...]

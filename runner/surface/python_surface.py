@@ -7,9 +7,10 @@ griffe parses the source and imports nothing of it. Names that leave `__all__`, 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex

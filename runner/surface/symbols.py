@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.surface.facts import Fact
 
 if TYPE_CHECKING:
@@ -16,8 +17,7 @@ SIGNATURES = "changes public signatures"
 _LONGEST = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter of a function, as far as its callers notice it."""
 
     name: str
@@ -26,8 +26,7 @@ class Parameter:
     is_optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """A public name as it is declared."""
 
     line: int

@@ -10,11 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.app.write import workplace
 from runner.app.write.staged_states import BY_HAND, describe_staged
 from runner.app.write.workplace import display_path
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import digest_of
 from runner.process.tools import NOT_FOUND, run_interactive
@@ -296,8 +297,7 @@ def read_reason() -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class StagedDialogue:
+class StagedDialogue(Struct, frozen=True):
     """The dialogue in which a person reads proposals and answers them."""
 
     proposals: Proposals

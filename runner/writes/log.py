@@ -13,8 +13,9 @@ import os
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.writes.safe_io import explain_errors, open_below, read_below
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ VERSION = 1
 _BLOCK = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class LogLines:
+class LogLines(Struct, frozen=True):
     """The content of a JSON-lines file; `damaged` are the numbers of invalid lines."""
 
     records: tuple[Mapping[str, object], ...]
@@ -146,8 +146,7 @@ class Fate(StrEnum):
     DROPPED = "dropped"
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedWrite:
+class LoggedWrite(Struct, frozen=True):
     """One approved write joined with its outcome; `fate` is None while it is open."""
 
     time: str
@@ -165,16 +164,14 @@ class LoggedWrite:
     commit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """The write log as read; `damaged` are the numbers of lines that are no records."""
 
     writes: tuple[LoggedWrite, ...]
     damaged: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WriteLog:
+class WriteLog(Struct, frozen=True):
     """The write log of one repository; safe with several writers."""
 
     root: Path

@@ -5,11 +5,12 @@ What the pipeline is given to work with: the scratch tree, a way to run commands
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner.config.permissions import write_finding
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Finding
 from runner.repo.git import StoppedError
@@ -49,8 +50,7 @@ def _never() -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class WriteContext:
+class WriteContext(Struct, frozen=True):
     """The context in which an attempt's changes are judged; None skips a step with a note."""
 
     tree: Path
@@ -75,8 +75,7 @@ class WriteContext:
 Step: TypeAlias = "Callable[[Change], tuple[Finding, ...]]"
 
 
-@dataclass(frozen=True, slots=True)
-class WriteRules:
+class WriteRules(Struct, frozen=True):
     """The rules for one attempt's writes, read once from the person's settings."""
 
     run: str
@@ -102,8 +101,7 @@ class WriteRules:
     """Paths of held-out files, which only land from the store."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
+class Passed(Struct, frozen=True):
     """The findings of the steps; `changes` are those no step refused."""
 
     changes: tuple[Change, ...]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.languages.javascript import TYPED
 from runner.languages.registry import all_languages
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.model.words import COULD_NOT_RUN
@@ -33,8 +34,7 @@ MOST_FINDINGS = 20
 _READ = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class CompileCommand:
+class CompileCommand(Struct, frozen=True):
     """A command of the settings, run when a changed path matches its gitignore-style glob.
 
     `{file}` in the line stands for the path, quoted; the line is then run for each file.
@@ -44,8 +44,7 @@ class CompileCommand:
     line: str
 
 
-@dataclass(frozen=True, slots=True)
-class CompileJob:
+class CompileJob(Struct, frozen=True):
     """One command to run in one folder of the tree, and the changed files it is about."""
 
     tool: str

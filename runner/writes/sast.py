@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Self
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from runner import effects
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.writes.compile_check import language_of
 from runner.writes.log import append_lines, read_lines
@@ -34,8 +35,7 @@ else:
 SAST_FINDINGS = "artifacts/build/SAST_FINDINGS.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class SastScan:
+class SastScan(Struct, frozen=True):
     """Scans that run behind; ask for their report when the run must know it."""
 
     pending: tuple[Future[SastReport], ...] = ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.model import Digest, Finding
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ MOST_FINDINGS = 200
 """Maximum findings of one file; the rest is a number in a note."""
 
 
-@dataclass(frozen=True, slots=True)
-class SastFinding:
+class SastFinding(Struct, frozen=True):
     """A scanner's finding at one place; line and column from 1, `digest` is the file's."""
 
     path: str
@@ -37,8 +37,7 @@ class SastFinding:
     digest: Digest
 
 
-@dataclass(frozen=True, slots=True)
-class SastReport:
+class SastReport(Struct, frozen=True):
     """All that the scans of one attempt found; `notes` say which files were not scanned."""
 
     findings: tuple[SastFinding, ...] = ()

@@ -8,16 +8,16 @@ it in the sandbox that all commands run in.
 from __future__ import annotations
 
 import os
-from dataclasses import field
 from fnmatch import fnmatchcase
 from itertools import count
 from threading import Event
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from runner import effects
 from runner.errors import RunnerError
 from runner.languages.registry import is_written_in
-from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.process.base import Command, Place
 from runner.process.limits import Limits
@@ -49,8 +49,7 @@ _MOST_BESIDE = 500
 _SERIAL = count()
 
 
-@dataclass(frozen=True, slots=True)
-class ScanWorkspace:
+class ScanWorkspace(Struct, frozen=True):
     """The workspace in which other tools scan an attempt's changed files."""
 
     folder: Path
@@ -181,8 +180,7 @@ class ScanWorkspace:
                 link.symlink_to(self.place.shown / share)
 
 
-@dataclass(frozen=True, slots=True)
-class ScanCopy:
+class ScanCopy(Struct, frozen=True):
     """The copies of one attempt, and the tools that are to look at them."""
 
     laboratory: ScanWorkspace

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from msgspec import Struct
+
 from runner.languages.registry import LANGUAGES, row_named
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.secrets.redact import redact
 from runner.writes.compile_check import is_missing_tool
@@ -37,8 +38,7 @@ Rows: TypeAlias = Iterable[Mapping[str, object]]
 """Findings with our own field names; values as written by the tool."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scanner:
+class Scanner(Struct, frozen=True):
     """A scanner's command, the files that call for it, and how its JSON is read."""
 
     tool: str

@@ -10,12 +10,13 @@ import contextlib
 import fcntl
 import json
 import os
-from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Action, Change, Digest, digest_of
 from runner.writes.safe_io import open_below, read_below, unlink_below, write_below
@@ -34,8 +35,7 @@ _HEX = regex(r"sha256:[0-9a-f]{64}")
 _VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Staged:
+class Staged(Struct, frozen=True):
     """One proposed write; its key is task, path, and the digests before and after."""
 
     task: str
@@ -55,8 +55,7 @@ class Staged:
         return digest_of(key.encode()).removeprefix("sha256:")[:8]
 
 
-@dataclass(frozen=True, slots=True)
-class Staging:
+class Staging(Struct, frozen=True):
     """The staged writes of one repository; safe with several writers."""
 
     root: Path

@@ -130,7 +130,6 @@ def test_the_version_imports_next_to_nothing_of_the_house(ground):
         "runner",
         "runner.cli",
         "runner.errors",
-        "runner.lazy_dataclass",
         "runner.lazy_module",
         "runner.lazy_pattern",
         "runner.commands",

@@ -4,6 +4,7 @@ import itertools
 from collections import Counter
 
 from commands_build import FINDING, PROOF, TREE, a_ground, began, blocked, done, ended, started
+from msgspec.structs import replace
 
 from runner import effects
 from runner.app.inspect.statistics import Statistics, Tally, describe_statistics
@@ -136,7 +137,7 @@ def test_what_a_draft_took_is_counted_once_however_often_it_is_edited(ground, mo
     )
     monkeypatch.setenv("EDITOR", "sed -i s/C/D/")
     assert ground.runner("edit", "DRAFT-1").code == 0
-    ground.journal(DRAFT._replace(by="person"))  # as the first versions kept an edited one
+    ground.journal(replace(DRAFT, by="person"))  # as the first versions kept an edited one
     assert "DRAFT-1" in ground.runner("log").out
     said = ground.runner("stats", "--json").json
     assert (said["usage"]["dollars"], said["usage"]["toolCalls"]) == (1.5, 3)

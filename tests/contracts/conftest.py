@@ -1,9 +1,9 @@
 """A project in a scratch tree whose contracts are proven, in a sandbox where there is one."""
 
-import dataclasses
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "gates"))  # for the bench of the room
@@ -20,7 +20,7 @@ class Project:
     """Files of a scratch tree, and the proof of one contract about them."""
 
     def __init__(self, folder, kept):
-        self.context = dataclasses.replace(
+        self.context = msgspec.structs.replace(
             a_bench(folder),
             kept=kept,
             sandbox=choose_sandbox("auto"),
@@ -35,12 +35,12 @@ class Project:
         return self
 
     def on(self, **changes):
-        self.context = dataclasses.replace(self.context, **changes)
+        self.context = msgspec.structs.replace(self.context, **changes)
         return self
 
     def prove(self, kind, value, **fields):
         task = a_task(contracts=(Contract(kind, value),), **fields)
-        context = dataclasses.replace(self.context, task=task)
+        context = msgspec.structs.replace(self.context, task=task)
         (check,) = contracts.checks(task, context.settings)
         return contracts.prove(check, context)
 

@@ -1,11 +1,11 @@
 """An application is held to its OpenAPI document while it runs."""
 
-import dataclasses
 import json
 import socket
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from runner.contracts import entries, openapi
 from runner.contracts.inside.report import Report
@@ -371,7 +371,7 @@ def test_two_proofs_of_the_same_say_the_same(project):
     project.write("api.json", document()).write("web.py", WSGI)
     one, two = (project.prove("openapi", CONTRACT) for _ in range(2))
     assert one.proof.output == two.proof.output
-    assert dataclasses.replace(one.proof, seconds=0) == dataclasses.replace(two.proof, seconds=0)
+    assert replace(one.proof, seconds=0) == replace(two.proof, seconds=0)
 
 
 def test_a_method_that_is_served_beside_the_documented_ones_is_found(project):

@@ -1,9 +1,9 @@
 """A small project in a scratch tree, whose test contract runs and is weighed."""
 
 import sys
-from dataclasses import replace
 
 from gates_bench import a_bench, a_task, own_check
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.gates import coverage, coverage_gate, shim

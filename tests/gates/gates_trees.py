@@ -2,9 +2,9 @@
 
 import shutil
 from contextlib import contextmanager
-from dataclasses import replace
 
 from gates_bench import a_bench, a_task
+from msgspec.structs import replace
 
 from runner.config.settings import Settings
 from runner.gates.base import ChangeOrigin, Check

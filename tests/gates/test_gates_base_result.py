@@ -1,10 +1,9 @@
 """Already red: what failed before a change does not refuse it, and what is new does."""
 
-from dataclasses import replace
-
 import pytest
 from gates_bench import a_task
 from gates_trees import a_check, a_gate, a_story
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.gates import commands, contract_tests

@@ -1,10 +1,9 @@
 """What a task's type asks beside the checks of every task."""
 
-from dataclasses import replace
-
 import pytest
 from gates_bench import a_task, checks_of_family
 from gates_trees import a_story
+from msgspec.structs import replace
 
 from runner.config.settings import Settings
 from runner.gates import by_type

@@ -1,11 +1,11 @@
 """A proof must be able to fail: stub first, small changes, and what is unproven."""
 
 import sys
-from dataclasses import replace
 
 import pytest
 from gates_bench import a_task, own_check
 from gates_trees import a_story
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.gates import contract_tests

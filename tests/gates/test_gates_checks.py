@@ -1,11 +1,11 @@
 """What must pass before a task lands: which checks there are, and what one run of each says."""
 
 import shlex
-from dataclasses import replace
 
 import pytest
 from gates_bench import a_bench, a_task
 from gates_trees import a_story
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.gates import commands, contract_tests

@@ -3,13 +3,13 @@
 import shutil
 import socket
 import time
-from dataclasses import replace
 
 import pytest
 from coverage_bench import PRICE, Yard, shown
 from coverage_bench import PYTEST as PYTEST_HERE
 from gates_bench import a_bench
 from gates_trees import a_check, a_story, put
+from msgspec.structs import replace
 
 from runner.gates import contract_tests, mtime_changes
 from runner.gates.base import Check

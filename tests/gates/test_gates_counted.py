@@ -1,11 +1,11 @@
 """A reported failure beats exit 0; text that looks like one does not."""
 
 import shutil
-from dataclasses import replace
 
 import pytest
 from gates_bench import a_bench, a_task
 from gates_trees import a_check, put
+from msgspec.structs import replace
 
 from runner.gates.check_run import try_check
 from runner.gates.contract_tests import prove

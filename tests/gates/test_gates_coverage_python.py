@@ -593,7 +593,9 @@ def test_installed_packages_are_not_observed(yard):
 
 
 def test_failing_tests_are_the_finding_not_the_lines_they_did_not_reach(yard):
-    from dataclasses import make_dataclass, replace
+    from dataclasses import make_dataclass
+
+    from msgspec.structs import replace
 
     from runner.gates import coverage_gate
     from runner.gates.base import GateContext
@@ -609,7 +611,7 @@ def test_failing_tests_are_the_finding_not_the_lines_they_did_not_reach(yard):
         known = make_dataclass(
             "Known", [("proofs", tuple, (failed,))], bases=(GateContext,), frozen=True
         )
-        context = known(**{name: getattr(context, name) for name in GateContext.__slots__})
+        context = known(**{name: getattr(context, name) for name in GateContext.__struct_fields__})
     assert coverage_gate.prove(own_check("coverage_gate", context), context).findings == ()
 
 

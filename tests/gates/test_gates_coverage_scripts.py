@@ -4,10 +4,10 @@ import base64
 import json
 import os
 import shutil
-from dataclasses import replace
 
 import pytest
 from coverage_bench import Yard, shown
+from msgspec.structs import replace
 
 from runner.gates import coverage
 from runner.gates.base import Check, Fitted

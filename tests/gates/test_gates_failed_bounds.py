@@ -1,9 +1,8 @@
 """What held a failed command is named, with the line that loosens it; else nothing is."""
 
-from dataclasses import replace
-
 import pytest
 from gates_bench import a_bench, a_task
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.gates import contract_tests

@@ -1,10 +1,9 @@
 """A test that is gone or says less asks nobody where the plan itself says that it is meant."""
 
-from dataclasses import replace
-
 import pytest
 from gates_bench import a_bench, a_task, own_check
 from gates_trees import changes_between
+from msgspec.structs import replace
 
 from runner.gates import integrity
 from runner.model import Level, TestContract

@@ -1,10 +1,9 @@
 """Red first: a question where no test fails without the change."""
 
-from dataclasses import replace
-
 import pytest
 from gates_bench import a_task
 from gates_trees import a_check, a_story
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.config.settings import Settings

@@ -1,8 +1,7 @@
 """A family of checks is loaded where a task needs it, and not before."""
 
-from dataclasses import replace
-
 from gates_bench import a_bench, a_task
+from msgspec.structs import replace
 
 from runner.config.settings import Settings
 from runner.gates.registry import FAMILIES

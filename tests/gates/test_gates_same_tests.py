@@ -1,9 +1,8 @@
 """Gates that run the tests of a contract in other words."""
 
-from dataclasses import replace
-
 import pytest
 from gates_trees import a_check, a_gate, a_story
+from msgspec.structs import replace
 
 from runner.gates import commands, contract_tests
 from runner.gates.proof_cache import ProofMemory

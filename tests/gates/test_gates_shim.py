@@ -9,11 +9,11 @@ import py_compile
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from gates_bench import a_bench
+from msgspec.structs import replace
 
 from runner.gates import shim
 from runner.gates.base import Check

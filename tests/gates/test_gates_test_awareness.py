@@ -1,9 +1,8 @@
 """Product code that names a sign of a test tool is a note for the reviewer, and refuses nothing."""
 
-from dataclasses import replace
-
 import pytest
 from gates_bench import a_bench, a_task, own_check
+from msgspec.structs import replace
 
 from runner.gates import test_awareness
 from runner.gates.test_paths import is_test_of

@@ -1,11 +1,11 @@
 """New tests that no test contract ran are told by what the tools named."""
 
 import shutil
-from dataclasses import replace
 
 import pytest
 from coverage_bench import Yard
 from gates_bench import a_bench, a_task, own_check
+from msgspec.structs import replace
 
 from runner.gates import unrun_tests
 from runner.gates.base import ChangeOrigin, Check

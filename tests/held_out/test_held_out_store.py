@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import stat
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from runner.errors import RunnerError
 from runner.held_out.store import (

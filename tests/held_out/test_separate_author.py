@@ -1,10 +1,10 @@
 """The separate author of tests: its answer, the mutants it gets, its visible files."""
 
-from dataclasses import replace
 from threading import Event
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.config.settings import Settings

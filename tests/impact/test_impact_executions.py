@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from impact_build import TASKS, a_shop, a_task, names, reasons
+from msgspec.structs import replace
 
 from runner.impact.change import Changed
 from runner.model import Observed, digest_of

@@ -1,7 +1,8 @@
 """A folder in which an implementer works without a run."""
 
 import threading
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from runner.context.brief import Parts, compose_brief
 from runner.implementers.base import ImplementerContext

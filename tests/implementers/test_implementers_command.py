@@ -1,7 +1,7 @@
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.config.settings import Settings

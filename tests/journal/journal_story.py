@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from runner.journal.events import (
     CUT_OFF,
     NAMES,
@@ -171,7 +173,7 @@ def whole_story():
         DecisionMade(number=1, decision=Decision("use x", tradeoff="some")),
         (STARTED, two, 1),
         (WriteRejected("src/b.py", None, after, "no", "me"), two, 1),
-        (PASSED._replace(held="review", ref="refs/runner/held/2"), two, 1),
+        (replace(PASSED, held="review", ref="refs/runner/held/2"), two, 1),
         (TaskBlocked(reason=Reason.REVIEW, note="waits for a review", draft="draft/x"), two, 1),
         StatusesPublished({one: Status.DONE, two: Status.BLOCKED}, COMMIT, digest_of(b"p2")),
         (TaskStaled(note="CHANGE-001", fields=("acceptance",)), one, 0),

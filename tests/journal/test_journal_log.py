@@ -199,7 +199,7 @@ def test_a_whole_last_line_that_cannot_be_read_is_never_cut(path):
         path.write_bytes(path.read_bytes() + b'%b,"crc":"%08x"}\n' % (whole, crc32(whole)))
         content = path.read_bytes()
         for read in (lambda: list(read_journal(path)), lambda: Journal.open(path)):
-            with pytest.raises(RunnerError, match=r"line 3, at byte .*: its fields are invalid"):
+            with pytest.raises(RunnerError, match=r"line 3, at byte .*: its values are invalid"):
                 read()
         assert path.read_bytes() == content
         write_story(path, 2)

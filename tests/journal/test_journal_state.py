@@ -16,6 +16,7 @@ from journal_story import (
     records,
     whole_story,
 )
+from msgspec.structs import replace
 
 from runner.journal.events import (
     ChangeRecorded,
@@ -109,7 +110,7 @@ def test_work_that_passed_and_then_failed_to_land_counts_as_a_try():
 
 
 def test_an_interrupted_attempt_counts_for_nothing_and_gives_the_status_back():
-    interrupted = PASSED._replace(ending=Ending.INTERRUPTED, proofs=(), coverage=None)
+    interrupted = replace(PASSED, ending=Ending.INTERRUPTED, proofs=(), coverage=None)
     assert state_of((STARTED, 1), (interrupted, 1)).status is Status.PENDING
     proven = state_of((STARTED, 1), (PASSED, 1), (DONE, 1), (STARTED, 2), (interrupted, 2))
     assert proven.status is Status.DONE
@@ -120,7 +121,7 @@ def test_an_interrupted_attempt_counts_for_nothing_and_gives_the_status_back():
 
 def test_success_approval_reopening_and_a_changed_task_forget_the_tries():
     failed = ((STARTED, 1), (FAILED, 1))
-    changed = STARTED._replace(spec=OTHER)
+    changed = replace(STARTED, spec=OTHER)
     blocked = TaskBlocked(Reason.CHECKS, "TC-002 failed 5 times", draft="draft/x")
     for more in (
         ((STARTED, 2), (PASSED, 2), (DONE, 2)),
@@ -143,13 +144,13 @@ def test_a_blocked_task_says_why_and_where_its_work_is():
 
 
 def test_an_attempt_that_ended_blocked_is_blocked_before_anything_else_is_said():
-    ended = FAILED._replace(ending=Ending.BLOCKED, reason=Reason.ROOT)
+    ended = replace(FAILED, ending=Ending.BLOCKED, reason=Reason.ROOT)
     task = state_of((STARTED, 1), (ended, 1))
     assert (task.status, task.reason, task.attempts_in_row) == (Status.BLOCKED, Reason.ROOT, 0)
 
 
 def test_held_work_keeps_its_proof_until_it_lands():
-    held = PASSED._replace(held="review", ref="refs/x")
+    held = replace(PASSED, held="review", ref="refs/x")
     waits = (STARTED, 1), (held, 1), (TaskBlocked(Reason.REVIEW, "review"), 1)
     task = state_of(*waits)
     assert task.held == HeldWork("review", "refs/x", BASE, TREE, SPEC, 1)
@@ -162,11 +163,11 @@ def test_held_work_keeps_its_proof_until_it_lands():
 
 
 def test_a_test_author_gets_mutants_once_and_its_lines_keep_what_was_spent():
-    held = PASSED._replace(held="test-author", ref="refs/held", usage=Usage(2))
+    held = replace(PASSED, held="test-author", ref="refs/held", usage=Usage(2))
     waits = TaskBlocked(Reason.TEST_AUTHOR, "its test author gets mutants")
     author = AuthorFinished("agent", usage=Usage(5))
     begun = (STARTED, 1), (held, 1), (waits, 1)
-    edited = STARTED._replace(spec=Spec(SPEC.what, "more contracts"))
+    edited = replace(STARTED, spec=Spec(SPEC.what, "more contracts"))
     again = state_of(*begun, (author, 0), (edited, 2))
     assert (again.spent, again.mutants_returned) == (Usage(7), True)
     assert state_of(*begun, (edited, 2)).spent == Usage()  # a person's edit begins anew
@@ -243,7 +244,7 @@ def test_the_last_five_durations_give_the_typical_one():
     for number, seconds in enumerate([100.0, 1.0, 9.0, 2.0, 3.0, 8.0], 1):
         events += [
             (STARTED, number),
-            (PASSED._replace(seconds=seconds), number),
+            (replace(PASSED, seconds=seconds), number),
             (DONE, number),
         ]
     task = state_of(*events)
@@ -333,25 +334,30 @@ def test_a_change_named_beside_an_edit_stays_a_reason_when_the_edit_is_taken_bac
     edited = TaskState("T", status=Status.STALE, changed=("prose",))
     event = ChangeRecorded(number=1, text="more of it", tasks=("T",))
     assert fold_named_in_change(edited, event).changed == ("prose", "change")
-    assert fold_named_in_change(edited._replace(changed=()), event).changed == ()
+    assert fold_named_in_change(replace(edited, changed=()), event).changed == ()
 
 
 def test_of_a_done_task_only_what_is_no_matter_of_its_tries_stays():
-    told = TaskState(*(f"{name} before" for name in TaskState._fields))._replace(
-        id=ONE, last_attempt=7, proofs=(PROOF,), durations=(1.0,)
+    told = replace(
+        TaskState(*(f"{name} before" for name in TaskState.__struct_fields__)),
+        id=ONE,
+        last_attempt=7,
+        proofs=(PROOF,),
+        durations=(1.0,),
     )
     start = RunState(tasks={ONE: told})
     (record,) = records((TaskAdopted(spec=None, source="person", note="by hand"), ONE, 0))
     task = fold([record], start).task(ONE)
-    kept = {name for name in TaskState._fields if getattr(task, name) == getattr(told, name)}
+    kept = {
+        name for name in TaskState.__struct_fields__ if getattr(task, name) == getattr(told, name)
+    }
     assert kept == {
         *("id", "tried", "last_attempt", "plan_sessions", "base", "last_tree", "durations"),
         *("published", "usage"),
     }
 
 
-def test_states_of_a_plan_that_a_person_says_is_done_are_made_once_each(monkeypatch):
-    monkeypatch.setattr(TaskState, "_replace", None)  # a copy by names takes as long as the rest
+def test_states_of_a_plan_that_a_person_says_is_done_are_published_with_it():
     ids = [f"TASK-{number:03}" for number in range(1, 4)]
     adopted = [(TaskAdopted(spec=None, source="person", note="by hand"), id_, 0) for id_ in ids]
     published = StatusesPublished(dict.fromkeys(ids, Status.DONE), "head", "plan")

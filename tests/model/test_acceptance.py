@@ -1,8 +1,7 @@
 """When an acceptance table makes the grade `independent`, and how commits carry it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from runner.journal.evidence import read_proofs
 from runner.model import Proof, ProvenBy, Spec, Verdict, digest_of, grade_of

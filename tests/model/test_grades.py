@@ -1,9 +1,9 @@
 """What a DONE is worth, by the proofs that were recorded for it."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from runner.journal.evidence import parse_proofs
 from runner.journal.records import dump, read_noun

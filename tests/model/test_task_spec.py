@@ -3,7 +3,6 @@
 import copy
 import pickle
 import sys
-from dataclasses import FrozenInstanceError, fields, replace
 
 import pytest
 from hypothesis import given
@@ -40,11 +39,9 @@ def test_the_border_between_the_two_counts():
 
 def test_a_spec_is_a_noun_as_any_other():
     spec = Spec(what=ONE, proof=OTHER)
-    assert [one.name for one in fields(Spec)] == ["what", "proof"]
-    assert replace(spec, proof="") == Spec(ONE, "")
     assert str(spec) == repr(spec) == f"Spec(what={ONE!r}, proof={OTHER!r})"
     assert copy.deepcopy(spec) == pickle.loads(pickle.dumps(spec)) == spec
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         spec.what = OTHER
     with pytest.raises(AttributeError):
         _ = spec.when

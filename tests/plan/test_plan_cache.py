@@ -13,14 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plan_documents import documents
 
-from runner.lazy_dataclass import _Seldom
 from runner.model import Severity, Status
 from runner.plan import cache
 from runner.plan.cache import iterate_tasks, load_outline, load_plan
-from runner.plan.cache_file import encode_section
 from runner.plan.document import read_plan
 from runner.plan.edit import edit_statuses, find_spans
-from runner.plan.sections import read_sections
 
 SAMPLES = Path(__file__).parent / "samples"
 NAME = "TASK-GRAPH.md"
@@ -255,16 +252,6 @@ def test_digests_of_some_tasks_of_a_large_plan_read_only_their_sections(tmp_path
     assert [task.spec for task in tasks] == wanted
     again = load_outline(data, NAME, tmp_path).tasks
     assert [task.spec for task in again] == wanted
-
-
-def test_what_a_task_leaves_at_its_default_is_not_asked_for_to_keep_its_section(monkeypatch):
-    written = b"## TASK-001: A\n\n- Acceptance: a\n\n## TASK-002: B\n\n- Coverage: 80\n"
-    sections = list(read_sections(written, NAME, ()))
-    asked = []
-    monkeypatch.setattr(_Seldom, "__get__", lambda *asking: asked.append(asking))
-    rows = [encode_section(one) for one in sections]
-    assert [row[1] for row in rows] == [[{"acceptance": ["a"]}], [{"coverage": 80.0}]]
-    assert not asked
 
 
 def test_a_row_has_the_lines_of_all_parts_counted_from_its_section(tmp_path):

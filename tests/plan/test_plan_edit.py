@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from plan_documents import EXAMPLES, documents
 
 from runner.errors import RunnerError

@@ -1,14 +1,14 @@
 """Globs of anybody's plan: read in linear time, refused with their line, never raised about."""
 
-import dataclasses
 import random
 import re
 
+import msgspec
 import pytest
 from growth import grows_as_its_input
 
 from runner.model import LiteralPath
-from runner.model.codec import Codec, Shape
+from runner.model.codec import to_json
 from runner.plan.cache import load_plan
 from runner.plan.checks import check_plan
 from runner.plan.document import read_plan, with_literals
@@ -142,10 +142,10 @@ def test_literal_paths_survive_the_cache_a_copy_and_the_wire(tmp_path):
     data = (_plan("`app/[slug]/x`, `a*`") + '\n```txt file="app/[slug]/x"\nx\n```\n').encode()
     first = load_plan(data, "TASK-GRAPH.md", tmp_path).tasks[0]
     second = load_plan(data, "TASK-GRAPH.md", tmp_path).tasks[0]
-    for one in (first, second, dataclasses.replace(second, title="other")):
+    for one in (first, second, msgspec.structs.replace(second, title="other")):
         assert [type(path) for path in one.outputs] == [LiteralPath, str]
     assert first == second
-    assert Codec(Shape.WHOLE, dict).to_json(second)["literal"] == ["app/[slug]/x"]
+    assert to_json(second)["literal"] == ["app/[slug]/x"]
 
 
 # --- the ownership map ----------------------------------------------------------------

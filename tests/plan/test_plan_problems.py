@@ -74,10 +74,10 @@ def test_ten_thousand_tasks_are_checked_without_comparing_all_pairs():
     plan = read_plan(
         b"## TASK-001: a\n\n- Files: `src/x1/a.txt`, `src/x1/**`, `*.md`\n- Inputs: src/y1\n", NAME
     )
-    import dataclasses
+    import msgspec
 
     tasks = [
-        dataclasses.replace(
+        msgspec.structs.replace(
             plan.tasks[0], id=f"TASK-{n:03}", outputs=(f"src/x{n}/a.txt", f"src/x{n}/**"), inputs=(f"src/y{n}",),
             depends_on=(f"TASK-{n - 1:03}",) if n > 1 else (),
         )

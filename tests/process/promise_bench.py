@@ -11,10 +11,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from process_bench import QUICK, a_place
 from promise_tried import tried
@@ -71,7 +72,14 @@ class Trial:
     def run(self, line, *, network=Network.NO, limits: Limits = QUICK, **environ: str) -> Said:
         """Run a command to its end."""
         environ = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", **environ}
-        told = [self.word, str(self.folder), line, str(network), asdict(limits), environ]
+        told = [
+            self.word,
+            str(self.folder),
+            line,
+            str(network),
+            msgspec.to_builtins(limits),
+            environ,
+        ]
         return Said(**(tried(told) if self.user == "self" else self._as_nobody(told)))
 
     def runs(self, code: str, *words: object, **more) -> Said:

@@ -9,15 +9,23 @@ import selectors
 import shutil
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
+from process_bench import a_place
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.process import child
 from runner.process.base import Ended
+
+
+def test_a_place_is_the_same_whatever_submodules_its_tree_has(tmp_path):
+    place = a_place(tmp_path)
+    other = replace(place, submodules={"lib": tmp_path})
+    assert (other, hash(other)) == (place, hash(place))
+    assert replace(place, start="sub/") != place
 
 
 def test_both_streams_are_heard_in_the_order_they_were_written(context):

@@ -6,10 +6,10 @@ import os
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from process_bench import Bench, a_place
 
 from runner.errors import ExitCode, RunnerError

@@ -8,10 +8,10 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from process_bench import Bench, a_place
 
 from runner.errors import RunnerError

@@ -8,12 +8,12 @@ import socket
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from process_bench import QUICK, Bench, a_place
 from registry_bench import a_registry, opened
 

@@ -7,11 +7,11 @@ import socket
 import subprocess
 import sys
 import threading
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from process_bench import Bench, a_place
 
 from runner.model import Network

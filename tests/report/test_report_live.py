@@ -6,10 +6,10 @@ import re
 import threading
 import time
 from contextlib import suppress
-from dataclasses import replace
 from io import StringIO
 
 import pytest
+from msgspec.structs import replace
 from report_results import FAILED, PASSED, Story
 
 from runner.model import Status

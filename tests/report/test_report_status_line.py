@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from runner.model import Coverage, Level, Proof, Status, Verdict
 from runner.report.status_line import TaskReport, regressions, sast_counts, status_line, task_name

@@ -1,10 +1,10 @@
 """Whom a change of a task reaches: purely, from what the plan says."""
 
-from dataclasses import replace
 from random import Random
 
 import pytest
 from growth import grows_as_its_input
+from msgspec.structs import replace
 
 from runner.model import Contract, Spec, Task
 from runner.plan.document import read_plan

@@ -1,9 +1,9 @@
 """A batch: who is in it, how often the suite runs for it, and who is the culprit; no git."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 from run_build import a_task
 from settings_of import settings_of
 

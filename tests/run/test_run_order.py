@@ -1,12 +1,12 @@
 """The dry run and the run: the same tasks, in the same order, with everything that can be asked."""
 
 import heapq
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from run_build import SPEC, a_graph, a_ledger, a_task
 
 from runner.config.settings import Settings

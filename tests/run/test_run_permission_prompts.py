@@ -4,6 +4,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import astuple, replace
 from run_build import SPEC, a_ledger, a_task
 
 from runner.config.shell_rules import PermissionAnswer
@@ -72,7 +73,7 @@ def test_a_question_that_nobody_answers_waits(journal, typed):
 
 def test_one_that_waits_is_asked_when_a_person_is_there_and_the_task_goes_on(journal):
     PermissionPrompts(journal).ask(ONE, 1, CALL)
-    other = CALL._replace(subject="{}")
+    other = replace(CALL, subject="{}")
     PermissionPrompts(journal).ask(ONE, 1, other)
     journal.note(TaskBlocked(reason=Reason.REVIEW, note="waits"), task=ONE, attempt=1)
     PermissionPrompts(journal, Person("o", "w")).release([a_task(ONE)])
@@ -93,14 +94,14 @@ def test_a_worker_waits_for_the_coordinator_and_no_longer_than_the_run(journal):
     assignment = SimpleNamespace(task=a_task(ONE), attempt=1)
     questions = Questions(assignment, site)
     heard = []
-    worker = threading.Thread(target=lambda: heard.append(questions.ask(*CALL)))
+    worker = threading.Thread(target=lambda: heard.append(questions.ask(*astuple(CALL))))
     worker.start()
     message = workers.wait(60)
     assert isinstance(message, Permitting)
     message.answer(None)
     worker.join(60)
     assert heard == [None]
-    assert questions.ask(*CALL) is None, "it is not put a second time"
+    assert questions.ask(*astuple(CALL)) is None, "it is not put a second time"
     workers.cancel()
     assert questions.ask("read_file", "a", "") is None
     workers.close()

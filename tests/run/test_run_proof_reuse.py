@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from run_build import a_ledger, a_task
 
 from runner.config.settings import Settings

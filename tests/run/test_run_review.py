@@ -2,9 +2,10 @@
 
 import json
 import subprocess
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
+from msgspec.structs import replace
 from run_build import SPEC, a_ledger, a_task
 from settings_of import settings_of
 

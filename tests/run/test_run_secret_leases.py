@@ -1,10 +1,11 @@
 """A secret that a command says is one attempt's: told as its own, gone with it, missed by it."""
 
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 from run_build import a_task
 
 from runner.config.settings import Settings

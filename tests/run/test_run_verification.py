@@ -1,5 +1,4 @@
-from dataclasses import replace
-
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.config.settings import Settings

@@ -3,6 +3,7 @@
 import types
 
 import pytest
+from msgspec.structs import asdict
 from team_people import Team
 from test_serve_api import home, let_in
 from test_team_roles import DOCUMENT, SHOP
@@ -30,7 +31,7 @@ def test_the_document_of_a_team_s_api_holds_against_our_own_contract_gate(team, 
     from runner.extensions.team.repository_list import repositories
 
     with team.store.write() as connection:
-        fields = {name: getattr(SHOP, name) for name in SHOP.__slots__}
+        fields = asdict(SHOP)
         connection.execute(repositories.insert().values(**fields))
     build = queue_build(team.store, BuildOrder(SHOP, "ada"))
     with team.store.write() as connection:

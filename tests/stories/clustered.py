@@ -4,8 +4,9 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import astuple
 from pathlib import Path
+
+from msgspec.structs import astuple
 
 TEACHES = """\
 import json, sys

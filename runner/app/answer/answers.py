@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.app.answer import waiting
 from runner.app.answer.between_runs import answer_at_once, open_journal
 from runner.app.answer.waiting import (
@@ -30,7 +32,6 @@ from runner.journal.events import (
 )
 from runner.journal.lock import RunLock
 from runner.journal.session_events import PermissionAnswered, PlanReviewed
-from runner.lazy_dataclass import dataclass
 from runner.model import Reason
 from runner.model.work import items_of
 from runner.project import BUILD
@@ -66,8 +67,7 @@ if TYPE_CHECKING:
     from runner.project import Project
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerContext:
+class AnswerContext(Struct, frozen=True):
     """The pending items when a person began to answer."""
 
     project: Project
@@ -412,8 +412,7 @@ class Became(StrEnum):
     UNCHANGED = "unchanged"
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """One answer that is in the journal."""
 
     task: str
@@ -424,8 +423,7 @@ class Answered:
     done_again: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HeldChange:
+class HeldChange(Struct, frozen=True):
     """A held change after an approval of something that it breaks."""
 
     culprit: str
@@ -434,8 +432,7 @@ class HeldChange:
     victims: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Approved:
+class Approved(Struct, frozen=True):
     """The result of an approval."""
 
     answered: tuple[Answered, ...]
@@ -445,8 +442,7 @@ class Approved:
     """Whether the next run continues automatically."""
 
 
-@dataclass(frozen=True, slots=True)
-class Approve:
+class Approve(Struct, frozen=True):
     """The items to approve: by number in the list or by id, or all of them."""
 
     named: tuple[str, ...] = ()
@@ -463,8 +459,7 @@ class Approve:
     """Origin of the answer: `page`; empty for a terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reject:
+class Reject(Struct, frozen=True):
     """The items to reject, and the reason; without one the person is asked for it."""
 
     named: tuple[str, ...]

@@ -9,8 +9,10 @@ import fcntl
 import os
 import re
 from contextlib import contextmanager
-from dataclasses import astuple
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from runner import effects
 from runner.app.change.transaction import open_transaction
@@ -36,7 +38,6 @@ from runner.journal.events import DecisionMade
 from runner.journal.lock import make_plain_folder
 from runner.journal.log import Journal
 from runner.journal.session_events import TaskWaived
-from runner.lazy_dataclass import dataclass
 from runner.model import Decision
 from runner.plan.patterns import PatternIndex
 from runner.plan.task_types import classify, topics_of
@@ -116,8 +117,7 @@ _TRIES = 20
 _MODE = 0o100644
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """A decision that is a pattern."""
 
     decision: str
@@ -305,16 +305,14 @@ def acceptance_document(one: Accepted) -> str:
     return document("pattern-accepted", **facts, written=one.is_new)
 
 
-@dataclass(frozen=True, slots=True)
-class Waive:
+class Waive(Struct, frozen=True):
     """The task, as a person types its id, and why it needs no proof."""
 
     task: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class WaiverResult:
+class WaiverResult(Struct, frozen=True):
     """A waiver that is in the journal."""
 
     task: str

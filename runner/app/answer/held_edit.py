@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec.structs import replace
 
 from runner.app.answer.answers import Answered, Became, open_answers, release_answered
 from runner.app.answer.between_runs import open_journal

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.app.answer.between_runs import open_journal
 from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.build.engine_setup import Options, run_engine
@@ -17,7 +19,6 @@ from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.registry import choose
 from runner.journal.session_events import PlanReviewed
-from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Status
 from runner.plan.diagnostic import refusal
 from runner.report.cost import cost_part
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
 # --- adopted --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Adopt:
+class Adopt(Struct, frozen=True):
     """The task, as a person types its id, and the branch that is to be its work."""
 
     task: str
@@ -57,8 +57,7 @@ class Adopt:
     """Command that a person types to allow the plan's commands."""
 
 
-@dataclass(frozen=True, slots=True)
-class AdoptedBranch:
+class AdoptedBranch(Struct, frozen=True):
     """The result of adopting a branch: the task and its branch."""
 
     task: TaskState
@@ -177,8 +176,7 @@ def adoption_document(came: AdoptedBranch) -> str:
 _UNASKED = "approved: plan review is off (turn it on with --plan-review prompt)"
 
 
-@dataclass(frozen=True, slots=True)
-class MakePlan:
+class MakePlan(Struct, frozen=True):
     """The task, as a person types its id, and whether there must be another plan."""
 
     task: str
@@ -189,8 +187,7 @@ class MakePlan:
     allow_dirty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PlanningResult:
+class PlanningResult(Struct, frozen=True):
     """A task and the plan that there is of it."""
 
     task: Task

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from runner.app.answer.waiting import DRAFT, PERMISSION, PLAN
 from runner.contracts.entries import documents
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from runner.project import Project
 
 
-@dataclass(frozen=True, slots=True)
-class Risk:
+class Risk(Struct, frozen=True):
     """The risk of a change: its rank in the review order (0 first), and short reasons."""
 
     rank: int

@@ -9,6 +9,8 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
 from runner.app.write import staged_states
 from runner.errors import ExitCode, RunnerError
@@ -16,7 +18,6 @@ from runner.gates.regression import PREFIX
 from runner.journal.permission_fold import waits as permission_waits
 from runner.journal.plan_fold import waits as plan_waits
 from runner.journal.task_fold import APPROVED
-from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.report.summary import ways_out
 from runner.run import selection
@@ -46,8 +47,7 @@ if TYPE_CHECKING:
 PLAN, PERMISSION, DRAFT = "plan", "permission", "draft"
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """One thing that waits for a person."""
 
     task: str
@@ -188,8 +188,7 @@ def find_plan(state: RunState, task: str) -> Planned:
 # --- a STALE task ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class StaleWork:
+class StaleWork(Struct, frozen=True):
     """A STALE task as it is reviewed: what was built, how it is proven, what changed since."""
 
     commit: str

@@ -10,6 +10,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from runner import effects
 from runner.app.answer.waiting import (
     DRAFT,
@@ -123,7 +125,7 @@ def _by_kind(project: Project, state: RunState, one: Waiting) -> dict[str, objec
         case "draft":
             return {"draft": describe_draft(draft_answers.find_draft(project, one.task))}
         case "permission":
-            return {"asks": [call._asdict() for call in state.task(one.task).asks]}
+            return {"asks": [asdict(call) for call in state.task(one.task).asks]}
         case "regression":
             return as_data(state, one.task)
     return {}

@@ -12,9 +12,10 @@ import json
 import os
 import shutil
 from contextlib import contextmanager
-from dataclasses import field
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
 
 from runner import __version__, effects
 from runner.app.artifacts.artifact_store import open_store
@@ -23,7 +24,6 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.log import Journal
 from runner.journal.records import read_journal
 from runner.journal.session_events import ArtifactStored
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
 from runner.secrets.declared_values import find_held
@@ -52,16 +52,14 @@ _LOCK = "store.lock"
 _CURSOR = frozenset({"run.started", "run.finished", "ship.declared", "artifact.stored"})
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedFile:
+class RefusedFile(Struct, frozen=True):
     """A file that does not leave the machine, and why; no value is in it."""
 
     path: str
     why: str
 
 
-@dataclass(slots=True)
-class Exported:
+class Exported(Struct):
     """The result of one export to the store."""
 
     store: str
@@ -79,8 +77,7 @@ class Exported:
         return not self.standing
 
 
-@dataclass(frozen=True, slots=True)
-class ExportMark:
+class ExportMark(Struct, frozen=True):
     """The export position of the current store, by the journal."""
 
     ended: tuple[str, ...]
@@ -371,8 +368,7 @@ def summarise(done: Exported) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """One file of a run."""
 
     run: str
@@ -392,8 +388,7 @@ class _Metadata(NamedTuple):
     refused: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(Struct, frozen=True):
     """A fetched artifact, and its path."""
 
     run: str

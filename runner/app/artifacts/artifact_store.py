@@ -14,9 +14,10 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from msgspec import Struct
+
 from runner import effects
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.text.display import display
 from runner.text.wording import install_hint
 from runner.writes.safe_io import read_below, write_below
@@ -76,8 +77,7 @@ def _require_own_folder(name: str) -> None:
 # --- a folder -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class FolderStore:
+class FolderStore(Struct, frozen=True):
     """Files below a folder."""
 
     name: str
@@ -171,8 +171,7 @@ _KNOWN = (
 """AWS variables that name the bucket's location and the credentials."""
 
 
-@dataclass(frozen=True, slots=True)
-class BucketStore:
+class BucketStore(Struct, frozen=True):
     """Objects of a bucket, below a prefix."""
 
     name: str

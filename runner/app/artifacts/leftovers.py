@@ -10,9 +10,10 @@ import math
 import os
 import re
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.app.artifacts.artifact_export import read_cursor
@@ -21,7 +22,6 @@ from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.journal.records import read_journal
 from runner.journal.session_events import Pruned
-from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.project import BUILD
 from runner.repo.clone import measure_folder
@@ -42,8 +42,7 @@ _AGE = re.compile(r"(\d{1,5})\s*(h|d|w)")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
-@dataclass(frozen=True, slots=True)
-class Leftover:
+class Leftover(Struct, frozen=True):
     """One thing that may go."""
 
     kind: str
@@ -53,8 +52,7 @@ class Leftover:
     why: str = ""
 
 
-@dataclass(slots=True)
-class PruneRecord:
+class PruneRecord(Struct):
     """The leftovers that were found, and those that were removed."""
 
     before: str

@@ -8,6 +8,8 @@ from __future__ import annotations
 import stat
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.app.build.run_reports import gather_results, sarif_of
 from runner.app.inspect.status_document import describe_graph
 from runner.app.inspect.view import View
@@ -15,7 +17,6 @@ from runner.gates.coverage.kept_lines import read_lines
 from runner.journal.events import RunFinished, RunStarted, TaskLanded
 from runner.journal.records import read_journal
 from runner.journal.session_events import ShipDeclared
-from runner.lazy_dataclass import dataclass
 from runner.repo.read import Repository
 from runner.report.documents import document
 from runner.report.results import ResultsListener
@@ -47,8 +48,7 @@ _DIFF = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     """One file; what is packed in it is looked through by `parts`."""
 
     path: str
@@ -58,8 +58,7 @@ class Artifact:
     too_large: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RunStory:
+class RunStory(Struct, frozen=True):
     """One run, as far as the journal has it."""
 
     run: str

@@ -7,12 +7,13 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
 from runner.app.inspect.validation import check_sound
 from runner.app.prove.prove_tree import open_slots
 from runner.errors import ExitCode, RunnerError
 from runner.gates.base import command_limits
-from runner.lazy_dataclass import dataclass
 from runner.process.base import Command, Ended
 from runner.process.supervise import run
 from runner.repo.read import Repository
@@ -41,8 +42,7 @@ if TYPE_CHECKING:
 _LOG = "parallel.log"
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(Struct, frozen=True):
     """Two tasks of a batch that may write one file, and the words by which each names it."""
 
     one: str
@@ -59,8 +59,7 @@ class Shared:
         return f"{self.path} and {self.other_path}"
 
 
-@dataclass(frozen=True, slots=True)
-class TaskExit:
+class TaskExit(Struct, frozen=True):
     """The exit of the command for one task."""
 
     task: Task
@@ -69,8 +68,7 @@ class TaskExit:
     slot: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class BatchResult:
+class BatchResult(Struct, frozen=True):
     """The result of the command."""
 
     came: tuple[TaskExit, ...]

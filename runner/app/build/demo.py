@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects, starter
 from runner.app.build import suitability
 from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.write.hold_out import HoldOut, hold_out
 from runner.config.trust import Trust
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.project import Project
 from runner.repo.git import Git
 from runner.repo.head import OWNERSHIP_MAP, PLANS, find_git
@@ -91,8 +92,7 @@ def begin_demo(folder: Path, environ: Mapping[str, str]) -> None:
     trust_plan(Project.open(folder, environ), "demo")
 
 
-@dataclass(frozen=True, slots=True)
-class NewProject:
+class NewProject(Struct, frozen=True):
     """The files of the new project."""
 
     written: Mapping[str, bool]

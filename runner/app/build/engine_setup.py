@@ -7,9 +7,10 @@ What moved there meanwhile is taken in, and proven with what was built, before t
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.app.build.edited_plan import answer_edits, report_older, restore, take_in_answers
@@ -19,7 +20,6 @@ from runner.app.prove.prove_again import prove_before, verify_at_end
 from runner.errors import ExitCode, RunnerError, worst
 from runner.held_out.workspace import sweep_workspaces
 from runner.history.commit_log import Records
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status, digest_of
 from runner.plan.edit import spans_of
@@ -73,8 +73,7 @@ else:
     end_lease = lazy_module("runner.run.landing.end_lease")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """A person's options for this run."""
 
     fail_fast: bool = False
@@ -113,8 +112,7 @@ def run_engine(
         return ExitCode.INTERRUPTED
 
 
-@dataclass
-class _Building:
+class _Building(Struct, dict=True):
     """One call of `run_engine`: each part is made once, when it is first needed."""
 
     session: Session
@@ -128,7 +126,6 @@ class _Building:
     """Held work of tasks, from before this run read anything."""
     _built_anew: dict[str, str] = field(default_factory=dict)
     """Tasks that a person has rebuilt in this run, with their reason."""
-    _outlook: Outlook = field(init=False)
 
     def run(self) -> ExitCode:
         """Reconcile with the journal, run the engine and finish; the next run resumes a kill."""

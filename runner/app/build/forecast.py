@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner.gates.registry import checks_of
 from runner.held_out.part import needs_author
 from runner.held_out.store import NOT_WRITTEN
-from runner.lazy_dataclass import dataclass
 from runner.model import BlockKind, Status
 from runner.repo.read import Repository
 from runner.report.documents import document
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from runner.run.selection import Selection
 
 
-@dataclass(frozen=True, slots=True)
-class Foresight:
+class Foresight(Struct, frozen=True):
     """A run's expected actions, and the commands that it would start for each task, in order."""
 
     forecast: Forecast
@@ -88,8 +87,7 @@ def _lacks(project: Project, task: Task) -> str:
     return found[1] if found else NOT_WRITTEN if needs_author(task) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(Struct, frozen=True):
     """The expectations of a run that begins now; compared with the result at its end."""
 
     graph: TaskGraph

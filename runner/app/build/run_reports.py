@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.app.answer import waiting
 from runner.app.prove.verified_tree import grades_in
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.registry import has_no_implementer
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Grade, Status
 from runner.report.cost import cost, cost_part, per_proven
@@ -234,8 +235,7 @@ class RunObserver:
         self._reported.hear(record, state)
 
 
-@dataclass(slots=True)
-class Exports:
+class Exports(Struct):
     """The reports that were asked for; hears the run, writes them at its end."""
 
     junit: Path | None

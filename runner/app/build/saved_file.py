@@ -6,10 +6,11 @@ import base64
 import json
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import __version__, effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import WriteReviewed
-from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Status, digest_of
 from runner.report.documents import SCHEMA_VERSION, document, plain
 from runner.run.landing.drafts import Adopted
@@ -37,8 +38,7 @@ _LAND_FROM = (Status.PENDING, Status.BLOCKED, Status.IN_PROGRESS)
 _MODES = (0, 0o100644, 0o100755)
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
+class _Origin(Struct, frozen=True):
     """The state of the repository when a file was saved; the file fits no other state."""
 
     file: str
@@ -59,8 +59,7 @@ class _Origin:
             yield f"the plan was {self.path} and is {project.plan_path}"
 
 
-@dataclass(frozen=True, slots=True)
-class SavedTask:
+class SavedTask(Struct, frozen=True):
     """A task as it stood when the plan was saved."""
 
     what: str
@@ -70,8 +69,7 @@ class SavedTask:
     """Digest of all fields, including those in neither of the other two."""
 
 
-@dataclass(frozen=True, slots=True)
-class SavedPlan:
+class SavedPlan(Struct, frozen=True):
     """A saved run, and the inputs that it was computed from."""
 
     origin: _Origin
@@ -84,8 +82,7 @@ class SavedPlan:
     commands: Mapping[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class SavedProposal:
+class SavedProposal(Struct, frozen=True):
     """The bytes that a task is to land, and what they were made from."""
 
     origin: _Origin

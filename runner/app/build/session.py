@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.app.prove.verified_tree import Moment, carry_known, grades_in
@@ -25,7 +27,6 @@ from runner.journal.events import TaskDone, TaskLanded
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.journal.records import read_journal
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Change, Status, digest_of
 from runner.plan.edit import set_statuses
@@ -79,8 +80,7 @@ _ATTEMPTS = frozenset({"attempt.started", "attempt.finished", "task.landed"})
 """Records of who made an attempt, its result and the files that landed."""
 
 
-@dataclass
-class Session:
+class Session(Struct, dict=True):
     """A run in progress; use it as a context, so that lock, slots and journal are given back."""
 
     project: Project

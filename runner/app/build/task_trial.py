@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.app.build.run_parts import load_allow_list, preparation_of, task_plans
 from runner.app.build.suitability import require_trust
@@ -14,7 +16,6 @@ from runner.app.prove.prove_tree import worker_setup
 from runner.errors import ExitCode, RunnerError
 from runner.impact.answer import Changed, Depth, Impacted, Width, judge
 from runner.impact.reach import find_reaching
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Status, Usage
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
@@ -46,8 +47,7 @@ LOGS = "trial"
 """Folder in the user's cache for the output of trial commands."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrialImpact:
+class TrialImpact(Struct, frozen=True):
     """The tasks that the proposal may affect."""
 
     answer: Impacted
@@ -55,8 +55,7 @@ class TrialImpact:
     """Files that reach a changed one, by import or by name; sorted."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrialResult:
+class TrialResult(Struct, frozen=True):
     """The result that the task would have now."""
 
     trial: Trial
@@ -72,8 +71,7 @@ class TrialResult:
         return ExitCode.OK if self.trial.passed else ExitCode.FAILED
 
 
-@dataclass(frozen=True, slots=True)
-class _TrialContext:
+class _TrialContext(Struct, frozen=True):
     """The context of one trial."""
 
     project: Project

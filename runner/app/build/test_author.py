@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import effects
 from runner.app.build.session import Session
@@ -35,7 +37,6 @@ from runner.implementers.base import Drafter, ImplementerContext, Mode
 from runner.implementers.registry import choose
 from runner.journal.events import TaskApproved, TaskBlocked
 from runner.journal.session_events import AuthorFinished
-from runner.lazy_dataclass import dataclass
 from runner.model import (
     Ending,
     Finding,
@@ -172,8 +173,7 @@ class WaitsError(Exception):
     """The reason why a task waits for its tests; a value."""
 
 
-@dataclass
-class _Author:
+class _Author(Struct):
     """One task's author, from the first question to the plan's new lines."""
 
     session: Session

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.run.selection import Selection
 
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from runner.report.summary import Summary
 
 
-@dataclass(frozen=True, slots=True)
-class BuildRequest:
+class BuildRequest(Struct, frozen=True):
     """A person's request for a run; `jobs`, `review` and the like are settings of the project."""
 
     selection: Selection = field(default_factory=Selection)
@@ -49,8 +48,7 @@ class BuildRequest:
         return self.saved.selection if self.saved else self.selection
 
 
-@dataclass(frozen=True, slots=True)
-class BuildResult:
+class BuildResult(Struct, frozen=True):
     """The result of a run."""
 
     code: ExitCode
@@ -64,8 +62,7 @@ class BuildResult:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class NothingToDo:
+class NothingToDo(Struct, frozen=True):
     """Every task is DONE, by file and journal alike."""
 
     code: ExitCode
@@ -74,8 +71,7 @@ class NothingToDo:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """The dry run of a build, and the plan that was read for it."""
 
     reading: Reading

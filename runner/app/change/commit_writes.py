@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner.app.build.session import Session
 from runner.errors import ExitCode, RunnerError
 from runner.history.revert import format_list
-from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Status, digest_of
 from runner.plan.graph import TaskGraph
 from runner.repo.commit import commit_tree
@@ -32,16 +32,14 @@ if TYPE_CHECKING:
     from runner.writes.log import LoggedWrite
 
 
-@dataclass(frozen=True, slots=True)
-class CommitRequest:
+class CommitRequest(Struct, frozen=True):
     """Whose writes to commit; those of all tasks for none."""
 
     task: str = ""
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CommittedWrites:
+class CommittedWrites(Struct, frozen=True):
     """The commits in their order, and what is left as it is."""
 
     grouped: Grouped
@@ -158,8 +156,7 @@ _PLAIN = 0o100644
 _EXECUTABLE = 0o100755
 
 
-@dataclass(frozen=True, slots=True)
-class CommitGroup:
+class CommitGroup(Struct, frozen=True):
     """The content of one future commit."""
 
     task: str
@@ -168,8 +165,7 @@ class CommitGroup:
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Grouped:
+class Grouped(Struct, frozen=True):
     """The commits in their order, and what is left as it is, with the reason."""
 
     groups: tuple[CommitGroup, ...]
@@ -204,8 +200,7 @@ def _make_torn_error(task: str, why: str) -> RunnerError:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(Struct, frozen=True):
     """The content of a path in HEAD and in the work tree."""
 
     root: Path
@@ -240,8 +235,7 @@ class Sight:
         return landed and write.commit not in self.landings.values()
 
 
-@dataclass(slots=True)
-class _Collected:
+class _Collected(Struct):
     changes: dict[tuple[str, str], Change] = field(default_factory=dict)
     writes: dict[str, LoggedWrite] = field(default_factory=dict)
     left: list[tuple[str, str]] = field(default_factory=list)

@@ -11,12 +11,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.app.inspect.view import View
 from runner.errors import RunnerError
 from runner.history.blame import lines_of, stretches
 from runner.impact.change import is_own_document
 from runner.impact.owners import MapFault, Named, faults, find_touching_commits, proposals
-from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.plan.ownership import OwnershipMap, add_owners
 from runner.repo.git import text
@@ -39,8 +40,7 @@ _PLAIN = 0o100644
 _LINE = re.compile(r"(?P<file>.+):(?P<line>\d{1,9})")
 
 
-@dataclass(frozen=True, slots=True)
-class OwnedFile:
+class OwnedFile(Struct, frozen=True):
     """A file with its owners: by the map, and by the plan's Output files."""
 
     path: str
@@ -48,16 +48,14 @@ class OwnedFile:
     outputs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MapCheck:
+class MapCheck(Struct, frozen=True):
     """The problems in the map, and the number of files that it covers."""
 
     files: int
     faults: tuple[MapFault, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MapRows:
+class MapRows(Struct, frozen=True):
     """Rows for files that the map names no owner of."""
 
     rows: tuple[Proposal, ...]
@@ -149,8 +147,7 @@ def _write(project: Project, found: Sequence[Proposal]) -> None:
 # --- line origins ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class BlameRequest:
+class BlameRequest(Struct, frozen=True):
     """A file of the project, and one of its lines; 0 for all of them."""
 
     path: str

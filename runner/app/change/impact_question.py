@@ -6,16 +6,17 @@ What a project knows of its tasks is gathered for one question.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.app.change import change_source
 from runner.app.inspect.view import View
 from runner.errors import RunnerError
 from runner.impact.answer import Depth, Width, judge
 from runner.impact.inputs import knowledge_of
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.project import Project
@@ -81,8 +82,7 @@ def _stands(task: Task, view: View) -> bool:
     return task.id in view.states and view.status(task.id) in _STANDING
 
 
-@dataclass(frozen=True, slots=True)
-class ImpactRequest:
+class ImpactRequest(Struct, frozen=True):
     """A change, one of three ways; what differs from HEAD for none of them."""
 
     paths: tuple[str, ...] = ()
@@ -101,8 +101,7 @@ class ImpactRequest:
     """Include tasks that are not DONE."""
 
 
-@dataclass(frozen=True, slots=True)
-class Impact:
+class Impact(Struct, frozen=True):
     """The answer, and what was asked."""
 
     words: str

@@ -9,8 +9,10 @@ between as they are), this is the whole history, rebuilt; nobody implements.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import effects
 from runner.app.build.run_parts import load_allow_list, preparation_of
@@ -18,7 +20,6 @@ from runner.app.prove.prove_tree import open_slots
 from runner.errors import RunnerError
 from runner.history.commit_log import story
 from runner.journal.state import RunState
-from runner.lazy_dataclass import dataclass
 from runner.model import ReviewMode, Spec
 from runner.repo.read import Repository
 from runner.run.attempt import attempt
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
     from runner.run.preparation import Preparation
 
 
-@dataclass(frozen=True, slots=True)
-class LandedStep:
+class LandedStep(Struct, frozen=True):
     """One thing that landed: a task's commit, or a check that changed nothing."""
 
     task: str
@@ -49,8 +49,7 @@ class LandedStep:
     is_check: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RebuiltStep:
+class RebuiltStep(Struct, frozen=True):
     """The result of rebuilding one step."""
 
     step: LandedStep
@@ -112,8 +111,7 @@ def rebuild(
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rebuilding:
+class _Rebuilding(Struct, frozen=True):
     """The history, the plan's texts, and a scratch tree to prove in."""
 
     project: Project

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 from contextlib import contextmanager
-from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner.app.build.session import Session
 from runner.app.inspect.view import View
@@ -21,7 +22,6 @@ from runner.history import revert as history_undo
 from runner.history.replay import plan_replay
 from runner.history.revert import format_list, require_free, take_back
 from runner.impact.reach import find_reaching
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Status, digest_of
 from runner.plan.diagnostic import refusal
@@ -46,8 +46,7 @@ else:
     impact_question = lazy_module("runner.app.change.impact_question")
 
 
-@dataclass
-class Transaction:
+class Transaction(Struct, dict=True):
     """A session in which a person's command is carried out, as a short run of its own."""
 
     session: Session
@@ -138,8 +137,7 @@ def require_readable(plan: Plan) -> None:
 # --- record change --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRequest:
+class ChangeRequest(Struct, frozen=True):
     """A requested change, and the tasks that it concerns."""
 
     tasks: tuple[str, ...]
@@ -147,8 +145,7 @@ class ChangeRequest:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedChange:
+class RecordedChange(Struct, frozen=True):
     """The effect of a change, performed or simulated."""
 
     change: ChangePreview
@@ -197,8 +194,7 @@ def _preview_change(project: Project, ids: Sequence[str], text: str) -> ChangePr
 # --- take back ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class UndoRequest:
+class UndoRequest(Struct, frozen=True):
     """One task to take back."""
 
     task: str
@@ -209,8 +205,7 @@ class UndoRequest:
     """Whether to remove files that other files import."""
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
+class Undone(Struct, frozen=True):
     """The work that was undone, or would be."""
 
     back: Back
@@ -300,8 +295,7 @@ def _find_task(project: Project, typed: str) -> str:
     return find_id(typed, [task.id for task in project.outline().tasks])
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayRequest:
+class ReplayRequest(Struct, frozen=True):
     """The task whose checkpoint comes back."""
 
     task: str
@@ -310,8 +304,7 @@ class ReplayRequest:
     """Commit that the person saw when confirming; empty: any."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Struct, frozen=True):
     """The work that was restored, or would be."""
 
     task: str

@@ -10,6 +10,9 @@ from __future__ import annotations
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner import effects
 from runner.app.answer.between_runs import open_journal
 from runner.app.draft import draft_checks
@@ -21,7 +24,6 @@ from runner.app.write.import_tasks import MARKED, WISH
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.registry import agent_of
 from runner.journal.session_events import PERSON, DraftLanded, DraftReviewed
-from runner.lazy_dataclass import dataclass
 from runner.model import Status, digest_of
 from runner.model.work import items_of
 from runner.plan import document
@@ -55,8 +57,7 @@ _TRIES = 5
 """How often to retry when others save the plan while sections are appended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
+class Landing(Struct, frozen=True):
     """A draft whose sections stand in its plan."""
 
     id: str
@@ -139,7 +140,8 @@ def edit_draft(project: Project, named: str, editor: TextEditor) -> DraftPropose
         return None
     text = content.decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\n") + "\n"
     tasks = tuple(task.id for task in read_plan(text.encode(), "draft").tasks)
-    edited = one._replace(
+    edited = replace(
+        one,
         text=text,
         digest=digest_of(text.encode()),
         tasks=tasks,
@@ -148,7 +150,7 @@ def edit_draft(project: Project, named: str, editor: TextEditor) -> DraftPropose
         usage=None,  # recorded with the draft that they edited
     )
     mistakes = tuple(map(str, _mistakes(project, edited)))
-    return propose(project, edited._replace(mistakes=mistakes))
+    return propose(project, replace(edited, mistakes=mistakes))
 
 
 def _require_fitting(project: Project, one: DraftProposed) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.app.inspect.unready_tasks import unready
 from runner.app.inspect.unresolved_references import find_unmade
-from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.model.grades import is_document
 from runner.plan.checks import check_plan
@@ -32,8 +33,7 @@ _NOT_THEIRS = ("has no implementer", "which is not on PATH")
 _CONTRACTS = "and has no contracts"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A plan that sections are for, as it is now."""
 
     path: str
@@ -60,8 +60,7 @@ def _there(project: Project) -> str:
     return next((one for one in PLANS if (project.root / one).is_file()), PLANS[0])
 
 
-@dataclass(frozen=True, slots=True)
-class DraftCheck:
+class DraftCheck(Struct, frozen=True):
     """The result of checking a draft."""
 
     mistakes: tuple[Remark, ...] = ()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from runner.app.write.foreign_files import read_text
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.plan.drafted_sections import MOST_OUTPUTS, MOST_TASKS
 from runner.process.tools import capture, which
 from runner.secrets.redact import redact
@@ -200,8 +201,7 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """A person's request in plain words."""
 
     text: str

@@ -10,11 +10,12 @@ import re
 import threading
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.app.draft.drafting import open_rounds
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.base import Drafter
 from runner.implementers.registry import choose_drafter
-from runner.lazy_dataclass import dataclass
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -58,8 +59,7 @@ VERDICT: reject what the next plan must do differently, in one line
 _TILDES = re.compile(r"~+")
 
 
-@dataclass(frozen=True, slots=True)
-class DraftVerdict:
+class DraftVerdict(Struct, frozen=True):
     """The result of a review."""
 
     by: str

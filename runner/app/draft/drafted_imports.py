@@ -7,8 +7,10 @@ draft, so that a crash or a person's no leaves the plan as it was.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.app.draft.draft_checks import DraftCheck, Target, find_new_problems
 from runner.app.draft.draft_prompt import compose_import_question
@@ -25,7 +27,6 @@ from runner.app.inspect.repository_analysis import analyse
 from runner.app.write.import_tasks import ImportRequest, import_tasks
 from runner.errors import RunnerError
 from runner.journal.session_events import DraftProposed
-from runner.lazy_dataclass import dataclass
 from runner.model import Status, digest_of
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark, number_items, read_draft
@@ -48,8 +49,7 @@ BATCH = 20
 """Tasks in one request."""
 
 
-@dataclass(frozen=True, slots=True)
-class DraftedImport:
+class DraftedImport(Struct, frozen=True):
     """The result of importing another tool's list."""
 
     read: ImportResult
@@ -173,8 +173,7 @@ def _notes(
     return tuple(notes)
 
 
-@dataclass
-class _Batch:
+class _Batch(Struct):
     """Some tasks of a list that lack files or a proof."""
 
     project: Project

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.app.build.suitability import carry_trust, require_trust
 from runner.app.draft.draft_checks import DraftCheck, Target, check_sections
@@ -26,7 +28,6 @@ from runner.implementers.command import work
 from runner.implementers.registry import DRAFT, choose_drafter
 from runner.journal.log import Journal
 from runner.journal.session_events import DraftProposed
-from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Network, Spec, Status, Task, Usage, digest_of
 from runner.plan.diagnostic import refusal
 from runner.plan.document import read_plan
@@ -58,8 +59,7 @@ _LOGS = "draft"
 _ID = re.compile(rb"TASK-(\d{1,9})\b")
 
 
-@dataclass(frozen=True, slots=True)
-class DraftRequest:
+class DraftRequest(Struct, frozen=True):
     """A wish, and how it is drafted."""
 
     wish: Wish
@@ -85,8 +85,7 @@ class DraftSubject(Protocol):
         """Check the sections in their plan."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drafted:
+class Drafted(Struct, frozen=True):
     """A draft that waits; or why there is none."""
 
     proposed: DraftProposed | None
@@ -143,7 +142,7 @@ def propose(project: Project, event: DraftProposed) -> DraftProposed:
     IgnoreDocument(project.root).exclude()
     with Journal.open(project.journal_path) as journal:
         if not event.number:
-            event = event._replace(number=project.state().drafts + 1)
+            event = replace(event, number=project.state().drafts + 1)
         journal.append(event, durable=True)
     return event
 
@@ -224,8 +223,7 @@ def open_rounds(project: Project, drafter: Drafter, observer: Observer) -> Itera
             ) from None
 
 
-@dataclass
-class Rounds:
+class Rounds(Struct):
     """Asks, has the answer read and checked, and asks again with what is wrong."""
 
     project: Project
@@ -287,8 +285,7 @@ class Rounds:
         )
 
 
-@dataclass
-class _RequestSubject:
+class _RequestSubject(Struct):
     """A wish in words."""
 
     made: Rounds

@@ -7,9 +7,10 @@ mention, or obeyed by a terminal.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from msgspec.structs import replace
 
 from runner.app.gate.test_suite import TESTS
 from runner.model import Finding

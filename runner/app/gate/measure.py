@@ -6,9 +6,11 @@ What cannot be answered for by a part of the tests is answered for by all of the
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import effects
 from runner.app.gate.select_tests import (
@@ -35,7 +37,6 @@ from runner.impact.answer import Affected, Basis, Why
 from runner.impact.inputs import knowledge_of
 from runner.impact.store import ImpactStore
 from runner.impact.traces import Observations
-from runner.lazy_dataclass import dataclass
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.merge import MergeResult
 from runner.run.regressions.proof_reuse import past_of
@@ -53,8 +54,7 @@ if TYPE_CHECKING:
     from runner.repo.read import Repository
 
 
-@dataclass(frozen=True, slots=True)
-class GateRequest:
+class GateRequest(Struct, frozen=True):
     """The request to a gate."""
 
     base: str = ""
@@ -69,8 +69,7 @@ class GateRequest:
     """Run the whole suite regardless of the change."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
+class GateResult(Struct, frozen=True):
     """The result of a gate."""
 
     request: MeasuredPullRequest
@@ -115,8 +114,7 @@ class GateResult:
         return ExitCode.FAILED if self.breaks else ExitCode.OK
 
 
-@dataclass(frozen=True, slots=True)
-class GateMeasurement:
+class GateMeasurement(Struct, frozen=True):
     """One measurement: what it is about, and who hears of it."""
 
     project: Project

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import __version__, effects
 from runner.app.change.impact_question import evaluate_impact
@@ -23,7 +24,6 @@ from runner.impact.answer import Affected, Basis, Impacted, Why, Width
 from runner.impact.change import Changed, governs
 from runner.impact.traces import Observations
 from runner.languages.registry import code_row
-from runner.lazy_dataclass import dataclass
 from runner.model import Observed
 from runner.plan.document import read_plan
 from runner.repo.git import text
@@ -152,8 +152,7 @@ _FIRST_PARENTS = 10_000
 """First-parent commits of the base that are searched for a map's commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class TestMap:
+class TestMap(Struct, frozen=True):
     """The files that each test file ran on one commit of the base."""
 
     __test__ = False
@@ -270,8 +269,7 @@ def _rows(found: TestMap) -> Iterator[Observed]:
         yield from rows
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredPullRequest:
+class MeasuredPullRequest(Struct, frozen=True):
     """The pull request being measured."""
 
     base_name: str

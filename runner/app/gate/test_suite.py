@@ -16,9 +16,11 @@ import configparser
 import json
 import re
 import shlex
-from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.app.inspect.test_frameworks import TestFramework, find_test_frameworks
 from runner.config.stack import detect_stack
@@ -26,7 +28,6 @@ from runner.context.tree import Tree
 from runner.errors import RunnerError
 from runner.gates import contract_checks, contract_tests
 from runner.languages.registry import row_named
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Level, Spec, Status, Task, TestContract
 from runner.plan.diagnostic import refusal
@@ -91,8 +92,7 @@ _MOST_NAMED = 200
 _LOCAL = 'export PATH="$PWD/node_modules/.bin:$PATH"; '
 
 
-@dataclass(frozen=True, slots=True)
-class TestSuite:
+class TestSuite(Struct, frozen=True):
     """Tasks whose contracts may break."""
 
     __test__ = False
@@ -302,8 +302,7 @@ def _read_ini(data: bytes, section: str) -> Mapping[str, object]:
     return dict(parser[section]) if parser.has_section(section) else {}
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptTests:
+class ScriptTests(Struct, frozen=True):
     """A script whose files of tests can be run alone."""
 
     tool: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner.implementers.registry import NOBODY
 from runner.journal.evidence import EvidenceState, evaluate_standing
-from runner.lazy_dataclass import dataclass
 from runner.model import Reason, Status, Verdict
 from runner.report.event_lines import format_attempt
 from runner.report.next_step import LACKING, next_step
@@ -31,8 +31,7 @@ _CHANGED = {"what": "what to build", "proof": "how to prove it"}
 """Readable names of a task's digests."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """One sentence, about one task, and what lies behind it."""
 
     task: str
@@ -52,8 +51,7 @@ class Cause:
             yield from cause.roots
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """A task that is asked about, and how the question came to it."""
 
     id: str
@@ -76,8 +74,7 @@ def _unread(_id: str) -> None:
     """Return no task; used for a plan that is not parsed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inquiry:
+class Inquiry(Struct, frozen=True):
     """Asks a view.
 
     `when` gives the time of a record of the journal, `lacks` what keeps a task from starting,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from runner.errors import RunnerError
@@ -23,8 +23,7 @@ class State(StrEnum):
     """Missing, and will stop a run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One thing that was looked at."""
 
     name: str

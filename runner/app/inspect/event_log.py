@@ -7,6 +7,8 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.journal import events, session_events
 from runner.journal.record_index import RecordIndex, read_at, select_records
 from runner.journal.records import (
@@ -33,7 +35,6 @@ from runner.journal.session_events import (
     TaskWaived,
     TreeVerified,
 )
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.report.event_lines import format_attempt
 from runner.text.display import display
@@ -270,8 +271,7 @@ def read_latest(project: Project, number: int) -> tuple[Record, ...]:
 _WANTED = frozenset({"secret.leased", "secret.returned"})
 
 
-@dataclass(frozen=True, slots=True)
-class SecretUse:
+class SecretUse(Struct, frozen=True):
     """One secret, lent once."""
 
     name: str

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
 from runner.errors import ExitCode, RunnerError
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
 from runner.journal.session_events import LeaseMoved
-from runner.lazy_dataclass import dataclass
 from runner.project import BUILD
 from runner.repo.lease_text import LeaseHolder, refs_of, write_lease
 from runner.repo.read import Repository
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
     from runner.run.landing.lease_standing import LeaseState
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseView:
+class LeaseView(Struct, frozen=True):
     """The state of the checked-out branch's lease."""
 
     remote: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.app.inspect.test_frameworks import find_test_frameworks
@@ -22,7 +23,6 @@ from runner.context.outline_cache import outlines_of
 from runner.context.tree import Tree
 from runner.impact.change import is_own_document
 from runner.languages.registry import code_row, language_of
-from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.plan.ownership import OwnershipMap
 from runner.repo.git import text as git_text
@@ -58,16 +58,14 @@ _NAME = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 Row = TypeVar("Row")
 
 
-@dataclass(frozen=True, slots=True)
-class BuildSystem:
+class BuildSystem(Struct, frozen=True):
     """A manifest that says how something is built, and by what."""
 
     manifest: str
     tool: str
 
 
-@dataclass(frozen=True, slots=True)
-class KnownGate:
+class KnownGate(Struct, frozen=True):
     """A command that has to pass, with the settings or the manifest that says so."""
 
     name: str
@@ -75,8 +73,7 @@ class KnownGate:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+class Package(Struct, frozen=True):
     """A folder with a manifest of its own, or an outermost importable one."""
 
     path: str
@@ -85,16 +82,14 @@ class Package:
     files: int
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
+class Owned(Struct, frozen=True):
     """A row of FILE_OWNERSHIP_MAP.md."""
 
     file: str
     tasks: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(Struct, frozen=True):
     """A source file: how long it is, what it offers, and which files of the commit it imports."""
 
     path: str
@@ -103,16 +98,14 @@ class SourceFile:
     imports: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HotFile:
+class HotFile(Struct, frozen=True):
     """A file that many of the last commits touched."""
 
     path: str
     commits: int
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """All that is known of a commit without running anything."""
 
     commit: str
@@ -176,7 +169,7 @@ def analysis_document(project: Project) -> str:
 
 def as_document(found: Analysis) -> str:
     """Return the analysis as a JSON document, as `runner doctor --repository --json` prints."""
-    names = [name for name in Analysis.__dataclass_fields__ if name != "notes"]
+    names = [name for name in Analysis.__struct_fields__ if name != "notes"]
     content = {name: getattr(found, name) for name in names}
     return document("analysis", format=FORMAT, **content, notes=found.notes)
 
@@ -191,8 +184,7 @@ def _load(project: Project, key: str) -> str:
     return text if whole else ""
 
 
-@dataclass
-class _Reading:
+class _Reading(Struct, dict=True):
     """One reading of a commit; `cut` gathers what was left out."""
 
     project: Project

@@ -10,6 +10,8 @@ from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from runner import effects
 from runner.app.inspect import time_spent
 from runner.app.inspect.time_spent import TimeSpent
@@ -27,7 +29,6 @@ from runner.journal.lock import RunLock
 from runner.journal.person_waits import PersonWaits, Wait
 from runner.journal.records import Mark, read_places, to_text
 from runner.journal.session_events import DraftProposed, PlanProposed, find_usage
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Failure, Usage
 from runner.project import BUILD
 from runner.report.cost import ProofCosts, cost, cost_data, dollars
@@ -78,8 +79,7 @@ _COUNTERS = ("builds", "attempts", "failures", "checks", "blocked")
 _PLAIN = ("first", "last", "records", "recoveries", "open_run")
 
 
-@dataclass(slots=True)
-class Waited:
+class Waited(Struct):
     """Waits of one kind that a person ended."""
 
     count: int = 0
@@ -190,8 +190,7 @@ def end_of(code: int) -> str:
     return ENDS.get(ExitCode(code), OTHER) if code in set(ExitCode) else OTHER
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Struct, frozen=True):
     """The counts of a build, and the status of tasks that ended in that period."""
 
     tally: Tally

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.app.inspect import causes
 from runner.app.inspect.view import View
@@ -13,7 +15,6 @@ from runner.implementers.base import Instructed, Mode
 from runner.journal.events import AttemptFinished, AttemptStarted, DecisionMade
 from runner.journal.record_index import select_records
 from runner.journal.records import read_journal
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Status
 from runner.repo import read
@@ -37,8 +38,7 @@ else:
     waiting = lazy_module("runner.app.answer.waiting")
 
 
-@dataclass(frozen=True)
-class OneTask:
+class OneTask(Struct, frozen=True, dict=True):
     """A task that a person named, in a project that was read as a run would."""
 
     project: Project
@@ -131,8 +131,7 @@ def _lacks(asked: OneTask) -> Callable[[str], tuple[Reason, str] | None]:
 # --- show -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One attempt, as far as it came."""
 
     number: int
@@ -146,8 +145,7 @@ class Attempt:
     draft: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskHistory:
+class TaskHistory(Struct, frozen=True):
     """The journal's records of one task, in their order."""
 
     attempts: tuple[Attempt, ...]
@@ -190,8 +188,7 @@ def _attempts(records: Iterable[Record]) -> dict[int, Attempt]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class TaskStory:
+class TaskStory(Struct, frozen=True):
     """The history of a task."""
 
     past: TaskHistory
@@ -208,8 +205,7 @@ def load_story(asked: OneTask) -> TaskStory:
 # --- brief ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class NextBrief:
+class NextBrief(Struct, frozen=True):
     """Exactly the brief that an implementer would get in the next attempt."""
 
     brief: Brief

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.languages.registry import code_row
-from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +28,7 @@ NO_COMMAND = "no known test command of the project runs single files"
 _NATIVE = re.compile(r"\bnode\b[^&|;]*\s--test\b(?!-)")
 
 
-@dataclass(frozen=True, slots=True)
-class TestFramework:
+class TestFramework(Struct, frozen=True):
     """A test framework, and the command that runs all its tests."""
 
     __test__ = False

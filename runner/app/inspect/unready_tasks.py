@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import fields
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -73,10 +72,10 @@ class Verdicts:
 _MOST_KNOWN = 50_000
 _FIELDS = attrgetter(
     *(
-        one.name
-        for one in fields(Task)
+        name
+        for name in Task.__struct_fields__
         # a location is no content; what is at it is in the digests
-        if one.name not in ("line", "test_contracts", "contracts", "gates", "blocks")
+        if name not in ("line", "test_contracts", "contracts", "gates", "blocks")
     )
 )
 """All fields of a task except its location."""

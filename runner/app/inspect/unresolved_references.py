@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner.config.stack import detect_stack
 from runner.contracts.entries import documents, modules
 from runner.impact import targets
 from runner.languages.registry import is_source
-from runner.lazy_dataclass import dataclass
 from runner.model import Severity, Status
 from runner.plan.globs import Claims, folders_of, is_glob, matches, may_overlap
 from runner.plan.spans import Spans
@@ -46,8 +46,7 @@ _ROOTS = ("", "src/", "lib/", "python/")
 _ENDINGS = ("", ".js", ".mjs", ".cjs", ".ts", "/index.js")
 
 
-@dataclass
-class Supply:
+class Supply(Struct, dict=True):
     """Everything that is there, or that a task of the plan writes."""
 
     root: Path

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.inspect.unready_tasks import UNPROVEN, Verdicts, find_untested, unready
 from runner.config.stack import detect_stack
@@ -15,7 +17,6 @@ from runner.errors import ExitCode
 from runner.held_out.part import needs_author
 from runner.implementers.registry import IMPLEMENTERS, agent_of, choose, knows, list_names
 from runner.journal.snapshot import pause_collections
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Severity, Status
 from runner.plan import task_types
@@ -49,8 +50,7 @@ else:
     unresolved_references = lazy_module("runner.app.inspect.unresolved_references")
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(Struct, frozen=True):
     """The problems of a plan, its place, and the files next to it."""
 
     plan: str

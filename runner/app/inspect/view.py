@@ -5,11 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner import effects
 from runner.app.prove.verified_tree import find_unverified_tasks, grades_in
 from runner.journal.lock import RunLock
 from runner.journal.snapshot import pause_collections
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Grade, Status, digest_of
 from runner.model.grades import is_grade
@@ -38,8 +40,7 @@ _DONE = Status.DONE
 _ANCESTRY = "ancestry"
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """Tasks in the order of the plan, and the state of each as the next run would read it."""
 
     title: str
@@ -214,7 +215,7 @@ def _first_of_each(tasks: tuple[OutlineTask, ...]) -> tuple[OutlineTask, ...]:
 
 def _look_up(state: RunState, tasks: tuple[OutlineTask, ...]) -> RunState:
     """Return the state with only these tasks, each built once because of repeated lookups."""
-    return state._replace(tasks={task.id: state.task(task.id) for task in tasks})
+    return replace(state, tasks={task.id: state.task(task.id) for task in tasks})
 
 
 def _read_together(

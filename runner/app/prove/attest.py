@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.app.build.run_status import SHIP
 from runner.app.inspect.validation import check_sound
 from runner.errors import ExitCode, RunnerError
 from runner.journal.evidence import from_commit
-from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.model.grades import strongest
 from runner.model.task import MILESTONE
@@ -49,8 +50,7 @@ _LARGEST = 10_000_000
 _MAKE = "create one: runner evidence ID --format in-toto"
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """The result of checking an attestation."""
 
     kind: str

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
 from runner.app.build.run_status import SHIP, last_ship_tag
 from runner.app.build.session import Session
@@ -23,7 +25,6 @@ from runner.app.prove.verify_done import mark_failing_stale
 from runner.errors import ExitCode, RunnerError
 from runner.gates.base import MUTATION
 from runner.journal.session_events import ShipDeclared
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Grade, ProvenBy, Verdict, digest_of
 from runner.model.grades import is_code
@@ -54,8 +55,7 @@ else:
     artifact_export = lazy_module("runner.app.artifacts.artifact_export")
 
 
-@dataclass(frozen=True, slots=True)
-class ShipRequest:
+class ShipRequest(Struct, frozen=True):
     """The options of a ship."""
 
     tag: str = ""
@@ -68,8 +68,7 @@ class ShipRequest:
     """Require the grade `independent` for each task."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shipped:
+class Shipped(Struct, frozen=True):
     """The shipped plan; without a tag nothing was shipped."""
 
     verified: TreeVerified

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
@@ -17,7 +19,6 @@ from runner.journal.evidence import (
 )
 from runner.journal.grading import grade_one
 from runner.journal.record_index import select_records
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Grade
 from runner.model.grades import proof_kind
@@ -52,8 +53,7 @@ _STANDING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TaskEvidence:
+class TaskEvidence(Struct, frozen=True):
     """The evidence of one task, and what it is worth for the task as it is written now."""
 
     task: Task

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.prove.prove_tree import WorkTreeSnapshot, open_slots
@@ -13,7 +15,6 @@ from runner.gates.coverage.lines import commits_of, lines_of_landing, own_lines,
 from runner.gates.coverage.measurements import read_measurement
 from runner.gates.coverage.percent import weigh
 from runner.gates.coverage_gate import threshold_of
-from runner.lazy_dataclass import dataclass
 from runner.model import Verdict
 from runner.model.words import HELD_OUT_MISSING
 from runner.plan.globs import matches
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from runner.project import Project
 
 
-@dataclass(frozen=True, slots=True)
-class CoverageRequest:
+class CoverageRequest(Struct, frozen=True):
     """The task whose lines are meant."""
 
     task: str
@@ -43,8 +43,7 @@ class CoverageRequest:
     """Run the test contracts even if the journal has a result."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskCoverage:
+class TaskCoverage(Struct, frozen=True):
     """The share of a task's own lines that its test contracts run."""
 
     task: str
@@ -65,8 +64,7 @@ class TaskCoverage:
         return not (self.failed or short)
 
 
-@dataclass(frozen=True, slots=True)
-class _Measurement:
+class _Measurement(Struct, frozen=True):
     """The measured lines of a task that its test contracts ran."""
 
     weight: Weight
@@ -112,13 +110,13 @@ def _load_measurement(
     if coverage is None or not tree or any(path not in documents for path in changed):
         return None
     head = repository.head().commit or ""
-    seen = known._replace(tree=tree, verified=True, done_at="")
+    seen = replace(known, tree=tree, verified=True, done_at="")
     if not head or not make_same_tree_test(repository, head, documents, ())(seen):
         return None
     proofs = last.proofs if last else known.proofs
     note = next((proof.note for proof in proofs if proof.kind == "coverage"), "")
     left = tuple(part for part in note.removeprefix("not run: ").split("; ") if part)
-    coverage = coverage._replace(threshold=asked)
+    coverage = replace(coverage, threshold=asked)
     return TaskCoverage(task.id, coverage, left, "journal")
 
 
@@ -205,7 +203,7 @@ def coverage_document(found: TaskCoverage) -> str:
         "check-coverage",
         task=found.task,
         passed=found.passed,
-        coverage=found.coverage and found.coverage._asdict(),
+        coverage=found.coverage and asdict(found.coverage),
         uncovered=[display(line) for line in found.left_out],
         source=found.source,
         trouble=[display(line) for line in found.trouble],

@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from runner import effects
 from runner.app.prove.prove_tree import worker_setup
 from runner.app.prove.verified_tree import (
@@ -219,7 +221,7 @@ def find_proven_words(
         if has_proof(task, settings) and not event.unproven:
             yield task.id, known.last_attempt, event
         elif is_by_word(known) and event.unproven == without_proof(task.no_proof, task.outputs):
-            yield task.id, known.last_attempt, event._replace(note="")
+            yield task.id, known.last_attempt, replace(event, note="")
 
 
 # --- the whole tree -------------------------------------------------------------------
@@ -311,12 +313,12 @@ def _with_proof(known: TaskState, proofs: Sequence[Proof]) -> TaskState:
     """Return the task state with the new proofs, if they are stronger than the known ones."""
     by = strongest(proofs)
     if any(one.kind == "coverage" or one.note == NOT_VERIFIED_HERE for one in proofs):
-        known = known._replace(gaps=find_gaps(proofs))
+        known = replace(known, gaps=find_gaps(proofs))
     if known.verified and known.proven is ProvenBy.PASSED:
         return known  # it passes once more, which does not show that it can fail
     if by is None or by in PROVES_NOTHING or (known.verified and grade_one(known).is_proven):
         return known
-    return known._replace(proven=by, verified=True)
+    return replace(known, proven=by, verified=True)
 
 
 def key_of_tree(

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import field, replace
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner.gates import contract_checks, contract_tests, shim
 from runner.gates.count_parsers import ran_no_test
 from runner.gates.coverage import measurements
 from runner.held_out.store import ID_FILE
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Verdict, digest_of
 from runner.model.words import HELD_OUT_MISSING
@@ -132,8 +133,7 @@ CONTRACT = "contract:"
 """ID prefix of an entry under Contracts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reproven:
+class Reproven(Struct, frozen=True):
     """The result of one test contract or contract."""
 
     task: str
@@ -218,8 +218,7 @@ def _prove_all(
         return tuple(future.result() for future in futures)
 
 
-@dataclass(frozen=True, slots=True)
-class _Room:
+class _Room(Struct, frozen=True):
     """The trees in which the tests run, and the files put into them."""
 
     project: Project

@@ -10,12 +10,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.app.prove.verified_tree import grades_in
 from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
 from runner.journal.records import read_journal
 from runner.journal.session_events import TreeVerified
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Network
 from runner.process.base import Command, Place
@@ -49,8 +50,7 @@ _QUIET = {"GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1", "GIT_TERMINAL
 _REJECTED = ("[rejected]", "[remote rejected]", "non-fast-forward", "stale info")
 
 
-@dataclass(frozen=True, slots=True)
-class Publisher:
+class Publisher(Struct, frozen=True):
     """Speaks to one remote; nothing is ever forced, and nothing is taken back."""
 
     root: Path
@@ -205,8 +205,7 @@ _USUAL = ("main", "master")
 """Likely target branches of a remote without any branch."""
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequestDraft:
+class PullRequestDraft(Struct, frozen=True):
     """A pull request that can be opened: everything it needs is there."""
 
     publisher: Publisher

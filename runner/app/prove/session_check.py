@@ -12,6 +12,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from runner import effects
 from runner.app.build.suitability import require_trust
 from runner.app.change import change_source
@@ -19,7 +21,6 @@ from runner.app.change.impact_question import ImpactRequest, find_impact
 from runner.app.prove.prove_tree import reprove
 from runner.errors import RunnerError
 from runner.implementers.command import read_regular
-from runner.lazy_dataclass import dataclass
 from runner.project import Project
 from runner.repo.read import Repository
 from runner.secrets.redact import redact
@@ -39,8 +40,7 @@ _KEPT = 20
 _SESSION = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class StopAnswer:
+class StopAnswer(Struct, frozen=True):
     """The answer to a session that wants to stop."""
 
     failed: tuple[Reproven, ...] = ()

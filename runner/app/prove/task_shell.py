@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 from contextlib import contextmanager
-from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from runner.app.inspect.view import View
 from runner.app.prove.prove_tree import open_slots

@@ -7,10 +7,12 @@ from contextlib import nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 import runner
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import digest_of
 from runner.model.words import NOT_VERIFIED_HERE
@@ -119,7 +121,7 @@ def grades_in(
     grades = grading.grades_of(tasks, states, partial(waivers.stands, project.root), whys)
     for id_, graded in grades.items():
         unrun = _find_unrun(project, states[id_])
-        grades[id_] = graded._replace(gaps=(*graded.gaps, *unrun)) if unrun else graded
+        grades[id_] = replace(graded, gaps=(*graded.gaps, *unrun)) if unrun else graded
     return grades
 
 
@@ -187,8 +189,7 @@ def format_unverified(found: Mapping[str, Unverified]) -> str:
 _VERIFIED_KEPT = "trees-as-named.json"
 
 
-@dataclass(frozen=True, slots=True)
-class KnownTree:
+class KnownTree(Struct, frozen=True):
     """The known facts about the current tree, for a run that builds nothing."""
 
     note: str = ""

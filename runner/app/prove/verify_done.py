@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import effects
 from runner.app.build.discovered_gates import apply_default_gates
@@ -26,7 +28,6 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskStaled
 from runner.journal.lock import RunLock
 from runner.journal.log import Journal
-from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.model.grades import strongest
 from runner.model.words import PROVES_NOTHING
@@ -64,8 +65,7 @@ _SHOWN = 3
 """Files shown in one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedTask:
+class VerifiedTask(Struct, frozen=True):
     """The result of proving one task again."""
 
     verified: Verified
@@ -95,8 +95,7 @@ class VerifiedTask:
         return self.code is ExitCode.OK
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedWhole:
+class VerifiedWhole(Struct, frozen=True):
     """The result of proving everything again."""
 
     verified: Verified

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.app.inspect import diagnostic
 from runner.app.write.staged_states import BY_HAND
 from runner.app.write.workplace import Unreadable, Workplace, display_path, read_named
 from runner.config.paths import Places
 from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, digest_of
 from runner.plan.task_ids import task_id
 from runner.process.base import Place, command_environment
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
     from runner.report.documents import Json
 
 
-@dataclass(frozen=True, slots=True)
-class Analysed:
+class Analysed(Struct, frozen=True):
     """Static analysis findings on the files that were named."""
 
     report: SastReport
@@ -49,8 +49,7 @@ class Analysed:
     """Whether nothing at all was analysed."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryFinding:
+class HistoryFinding(Struct, frozen=True):
     """A finding of the history: when it was found, and in which attempt of which task."""
 
     finding: SastFinding

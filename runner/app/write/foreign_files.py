@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.plan.foreign import find_form
 from runner.plan.foreign.base import Form
 from runner.text.wording import read_number
@@ -35,8 +36,7 @@ _LARGEST = 10_000_000
 _SECONDS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignFile:
+class ForeignFile(Struct, frozen=True):
     """A file that holds tasks."""
 
     shown: str

@@ -7,6 +7,8 @@ import stat
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from runner import effects
 from runner.app.inspect.view import View
 from runner.app.write import compile_check
@@ -16,7 +18,6 @@ from runner.errors import ExitCode, RunnerError
 from runner.held_out.git_blobs import find_blob
 from runner.held_out.part import list_visible
 from runner.held_out.store import FileRecord, make_store_id
-from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Finding, HeldOutFile, Severity, Status, digest_of
 from runner.plan.held_out import HeldOutLines, names_file, paths_in, write_held_out
 from runner.repo.proposal_bounds import ProposalBounds
@@ -39,8 +40,7 @@ _EMPTY_ALLOWED = "__init__.py"
 _REMARK = Severity.WARNING
 
 
-@dataclass(frozen=True, slots=True)
-class HoldOut:
+class HoldOut(Struct, frozen=True):
     """A request to hold tests out."""
 
     task: str
@@ -54,8 +54,7 @@ class HoldOut:
     """Whether the originals stay, which also allows files tracked by git."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOutState:
+class HeldOutState(Struct, frozen=True):
     """One held-out file of the plan, without its bytes."""
 
     task: str

@@ -10,13 +10,14 @@ import json
 import os
 import re
 import stat
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner.config.shell_rules import SHELL, Permit, command_of
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Finding, digest_of
 
@@ -51,8 +52,7 @@ _FILE = re.compile(r"[ \t]*\*\*\* (Add|Update|Delete) File: (.+?)[ \t\r]*")
 _MOVED = re.compile(r"[ \t]*\*\*\* Move to: (.+?)[ \t\r]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Struct, frozen=True):
     """Bytes that are replaced by others; empty ones stand for a file that is empty."""
 
     old: bytes
@@ -60,8 +60,7 @@ class Replacement:
     everywhere: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """The decision about one file."""
 
     path: Path
@@ -119,8 +118,7 @@ def _bytes_to_write(text: str) -> bytes:
 # --- patches --------------------------------------------------------------------------
 
 
-@dataclass
-class _Section:
+class _Section(Struct):
     """One file of a patch."""
 
     kind: str
@@ -180,8 +178,7 @@ _NOT_NOW = Finding(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HookCall:
+class HookCall(Struct, frozen=True):
     """One call of a tool, as the program hands it over, and by what it is judged."""
 
     data: bytes
@@ -192,8 +189,7 @@ class HookCall:
     """Rules file of a runner session; None: the plan's rules."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookAnswer:
+class HookAnswer(Struct, frozen=True):
     """The reasons that block a call; empty where it is allowed."""
 
     command: Finding | None = None

@@ -7,15 +7,16 @@ changes only the mark's characters, and only in a file that is unchanged since i
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import effects
 from runner.app.answer.decision_record import Waive, waive
 from runner.app.inspect.view import View
 from runner.app.write.foreign_files import gather, read_text
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.model import Grade, Status
 from runner.plan.document import read_plan
 from runner.plan.foreign import find_form, read_foreign
@@ -44,8 +45,7 @@ MARKED = "unproven: marked as done in "
 """Prefix of a task's note if its source is marked done: a mark is typed, not proven."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportRequest:
+class ImportRequest(Struct, frozen=True):
     """A request to import tasks."""
 
     source: str
@@ -58,8 +58,7 @@ class ImportRequest:
     stdin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportResult:
+class ImportResult(Struct, frozen=True):
     """The result of an import."""
 
     plan: str
@@ -357,8 +356,7 @@ def import_lines(done: ImportResult, *, is_dry: bool) -> Iterator[str]:
         yield "next: runner validate"
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """A task whose status here differs from the file's."""
 
     task: str
@@ -372,8 +370,7 @@ class Drift:
 PROVEN_HERE, MARKED_THERE, GONE_THERE = "proven here", "marked there", "gone there"
 
 
-@dataclass(frozen=True, slots=True)
-class SyncResult:
+class SyncResult(Struct, frozen=True):
     """Both ways of the drift, and what was written of it."""
 
     drifts: tuple[Drift, ...]
@@ -383,8 +380,7 @@ class SyncResult:
     unmarked: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
+class _File(Struct, frozen=True):
     path: Path
     shown: str
     text: str

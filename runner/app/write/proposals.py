@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
 from runner.app.write import compile_check
 from runner.app.write.staged_states import (
@@ -24,7 +26,6 @@ from runner.journal.events import (
 from runner.journal.records import read_journal
 from runner.journal.state import fold
 from runner.languages.registry import language_of, row_named
-from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Finding, Status, digest_of
 from runner.report import decisions_file
 from runner.run import review
@@ -55,8 +56,7 @@ _PROPOSED, _EDITED = "by-hand", "by-hand-edited"
 _PLAIN = 0o100644
 
 
-@dataclass(frozen=True, slots=True)
-class ProposalResult:
+class ProposalResult(Struct, frozen=True):
     """The result of a proposal: staged, or refused with findings."""
 
     findings: tuple[Finding, ...] = ()
@@ -66,8 +66,7 @@ class ProposalResult:
     """ID of the proposal that it replaces."""
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """The result of approving one staged write."""
 
     staged: Staged
@@ -82,8 +81,7 @@ class Applied:
         return self.report is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Proposals:
+class Proposals(Struct, frozen=True):
     """The writes by hand of one workplace."""
 
     workplace: Workplace

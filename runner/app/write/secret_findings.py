@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import effects
 from runner.app.write.workplace import (
@@ -18,7 +20,6 @@ from runner.app.write.workplace import (
     require_named,
 )
 from runner.errors import ExitCode, RunnerError, worst
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Severity
 from runner.secrets.allowlist import FILE_NAME, AllowList, entry, read_allow_list
@@ -47,8 +48,7 @@ else:
 _STDIN = "(standard input)"
 
 
-@dataclass(frozen=True, slots=True)
-class SecretScan:
+class SecretScan(Struct, frozen=True):
     """The result of scanning all named files."""
 
     files: tuple[str, ...]
@@ -110,8 +110,7 @@ def _display_name(name: str) -> str:
 # --- allowing -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
+class Allow(Struct, frozen=True):
     """The values that the scan must ignore: those at a place, or one value, with a reason."""
 
     reason: str
@@ -123,8 +122,7 @@ class Allow:
     """Last day, as 2027-01-31; empty: no expiry."""
 
 
-@dataclass(frozen=True, slots=True)
-class AllowedNow:
+class AllowedNow(Struct, frozen=True):
     """The new entries of the allow-list; empty where the values were allowed before."""
 
     entries: tuple[Allowed, ...]

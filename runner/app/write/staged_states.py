@@ -8,10 +8,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.app.write.workplace import display_path
 from runner.errors import RunnerError
 from runner.journal.events import WriteRejected, WriteReviewed
-from runner.lazy_dataclass import dataclass
 from runner.model import Action, Change, Status, digest_of
 from runner.repo.read import Repository
 from runner.run import review
@@ -120,8 +121,7 @@ def describe_staged(staged: Staged) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Standings:
+class Standings(Struct, frozen=True):
     """The states of staged writes, from the journal and the files."""
 
     root: Path

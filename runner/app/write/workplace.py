@@ -8,9 +8,10 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import digest_of
 from runner.plan import task_ids
@@ -43,8 +44,7 @@ def no_progress(doing: str) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-@dataclass(frozen=True, slots=True)
-class Workplace:
+class Workplace(Struct, frozen=True):
     """The folder that paths are relative to, and what is known there."""
 
     root: Path
@@ -175,8 +175,7 @@ def _nearest_with_plan(start: Path) -> Path:
 # --- files that a person named --------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """A file that could not be looked at, fit to be shown."""
 
     path: str
@@ -225,8 +224,7 @@ def _no_file(name: str, mode: int) -> Unreadable:
     return Unreadable(display_path(name), "is not a regular file", "name files, or - for stdin")
 
 
-@dataclass(frozen=True, slots=True)
-class EditableText:
+class EditableText(Struct, frozen=True):
     """A file's bytes as a text field can hold them, and how they become bytes again."""
 
     text: str

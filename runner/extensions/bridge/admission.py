@@ -15,9 +15,11 @@ The runner ignores every other comment. This module only parses; others check th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.extensions.bridge.comment_text import read_memory
 from runner.secrets.redact import redact
@@ -31,8 +33,7 @@ if TYPE_CHECKING:
 # --- by whose word --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(Struct, frozen=True):
     """The label that admits an issue, or the reason against it; an empty reason is not reported."""
 
     event: LabelEvent | None = None
@@ -79,8 +80,7 @@ def find_last_change(forge: Forge, issues: Iterable[Issue], since: str) -> tuple
     return max(changes, key=lambda one: one[1], default=("", ""))
 
 
-@dataclass(frozen=True, slots=True)
-class _Past:
+class _Past(Struct, frozen=True):
     """An issue as it was at a time, and what was changed since."""
 
     issue: Issue
@@ -156,8 +156,7 @@ class Verb(StrEnum):
 _VERBS = tuple(one.value for one in Verb if one.value)
 
 
-@dataclass(frozen=True, slots=True)
-class SlashCommand:
+class SlashCommand(Struct, frozen=True):
     """A command of a comment or a label; `wrong` explains why it is not valid."""
 
     verb: Verb

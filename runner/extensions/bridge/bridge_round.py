@@ -12,9 +12,10 @@ import json
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import __version__, effects
 from runner.app.forge_wake import find_bridge_folder, take_wake
@@ -55,8 +56,7 @@ _LISTENS, _SOONEST = 1.0, 5.0
 _LARGEST = 8 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class BridgeRequest:
+class BridgeRequest(Struct, frozen=True):
     """The request to bridge a repository."""
 
     label: str
@@ -71,8 +71,7 @@ class BridgeRequest:
     """Public address of the artifact store."""
 
 
-@dataclass
-class Hold:
+class Hold(Struct):
     """Proof that the bridge still holds its lease, by its own clock; thread-safe.
 
     A forge knows of no lease: a bridge that slept for longer than its ttl, or whose remote is away
@@ -99,8 +98,7 @@ class Hold:
         self._known = now
 
 
-@dataclass
-class Bridge:
+class Bridge(Struct, dict=True):
     """One repository of a forge, served from one clone of it."""
 
     project: Project
@@ -114,7 +112,6 @@ class Bridge:
     """Makes the clone in which an issue is built."""
     _works: dict[int, Future[str]] = field(default_factory=dict)
     _reported: dict[int, str] = field(default_factory=dict)
-    _seen: SeenIssues = field(init=False)
     _lost: Callable[[], str] = field(default=lambda: "")
 
     def __post_init__(self) -> None:
@@ -369,8 +366,7 @@ def _has_commits(folder: Path, branch: str) -> bool:
     return here != began
 
 
-@dataclass
-class SeenIssues:
+class SeenIssues(Struct):
     """The digest of each issue's reportable state."""
 
     file: Path

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from runner.model import Status
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from runner.journal.session_events import DraftProposed
 
 
-@dataclass(frozen=True, slots=True)
-class IssueTask:
+class IssueTask(Struct, frozen=True):
     """One task of the issue, as it stands."""
 
     id: str
@@ -34,8 +34,7 @@ class IssueTask:
     """Files it may write, as named in the plan, relative to the repository root."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuildFacts:
+class BuildFacts(Struct, frozen=True):
     """All that is known of an issue's build, from its clone and its branch in the remote."""
 
     draft: DraftProposed | None = None
@@ -64,8 +63,7 @@ class BuildFacts:
         return bool(self.tasks) and all(one.status is Status.DONE for one in self.tasks)
 
 
-@dataclass(frozen=True, slots=True)
-class CommandExit:
+class CommandExit(Struct, frozen=True):
     """The exit of a command, and the end of its error output."""
 
     code: int

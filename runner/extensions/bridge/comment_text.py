@@ -225,10 +225,11 @@ def read_memory(body: str) -> Memory | None:
     if not isinstance(values, dict):
         return Memory()
     known = Memory()._asdict()
-    fit = {
-        name: value
-        for name, value in values.items()
-        # isinstance counts `true` as an int, so it would pass as a number.
-        if name in known and type(value) is type(known[name])
-    }
-    return Memory(**fit)
+    # isinstance counts `true` as an int, so it would pass as a number.
+    return Memory(
+        **{
+            name: value
+            for name, value in values.items()
+            if name in known and type(value) is type(known[name])
+        }
+    )

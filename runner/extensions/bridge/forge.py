@@ -6,8 +6,9 @@ stranger's. Calls that write may have arrived where they raise: who calls looks 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from runner.errors import ExitCode, RunnerError
 
@@ -44,8 +45,7 @@ class ForgeBusyError(ForgeError):
         self.seconds = seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(Struct, frozen=True):
     """An issue as it is now."""
 
     number: int
@@ -69,8 +69,7 @@ class Issue:
     """Parent issue in this repository; 0 for none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Struct, frozen=True):
     """A comment of an issue or of a pull request's conversation."""
 
     id: int
@@ -85,8 +84,7 @@ class Comment:
         return self.created != self.updated
 
 
-@dataclass(frozen=True, slots=True)
-class LabelEvent:
+class LabelEvent(Struct, frozen=True):
     """A label was added to an issue; without a label, its title or parts changed."""
 
     id: int
@@ -97,8 +95,7 @@ class LabelEvent:
     """Previous title, if it changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextEdit:
+class TextEdit(Struct, frozen=True):
     """A text that an issue had from then on; by nobody known where `editor` is empty."""
 
     editor: str
@@ -107,8 +104,7 @@ class TextEdit:
     """None if the forge does not (or no longer) provide it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(Struct, frozen=True):
     """A person's review of a whole pull request."""
 
     id: int
@@ -118,8 +114,7 @@ class Review:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class LineComment:
+class LineComment(Struct, frozen=True):
     """A review's comment on a line of a file; line 0 where the line no longer exists."""
 
     path: str
@@ -127,8 +122,7 @@ class LineComment:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequest:
+class PullRequest(Struct, frozen=True):
     """A pull request as it is now."""
 
     number: int

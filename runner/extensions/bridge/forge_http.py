@@ -11,12 +11,13 @@ import json
 import re
 import threading
 import time
-from dataclasses import dataclass, field
 from http.client import HTTPException
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.errors import RunnerError
@@ -62,8 +63,7 @@ _PLAIN_OPENER = open_timed(_NoRedirect, ProxyHandler({}))
 """Without TLS a proxy would see the token, so servers on this machine are contacted directly."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     """An answer that may still be right."""
 
     tag: str
@@ -72,21 +72,20 @@ class _Kept:
     size: int
 
 
-@dataclass
-class ForgeHttp:
+class ForgeHttp(Struct):
     """One address of one forge, with one token; safe for several threads."""
 
     address: str
-    token: str = field(repr=False)
+    token: str
     before_write: Callable[[], object] = lambda: None
     """Called before each change; raises if no more changes are allowed."""
     requests: int = 0
     """Number of requests with a response other than "not modified"."""
-    _kept: dict[str, _Kept] = field(default_factory=dict, repr=False)
+    _kept: dict[str, _Kept] = field(default_factory=dict)
     """By address, least recently requested first."""
-    _quiet_until: float = field(default=0.0, repr=False)
+    _quiet_until: float = 0.0
     """Time until which no part of this process may contact the forge."""
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         """Raise RunnerError if this address would expose the token to the network."""
@@ -97,6 +96,9 @@ class ForgeHttp:
                 hint="--api https://forge.example/api/v3",
             )
         self.address = self.address.rstrip("/")
+
+    def __repr__(self) -> str:
+        return f"ForgeHttp({self.address!r})"
 
     def read(self, path: str) -> object:
         """Load one document. Raises ForgeError."""

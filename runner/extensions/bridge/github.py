@@ -7,9 +7,10 @@ labels, events, assignees, collaborators, pulls, statuses), and docs.github.com/
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.errors import RunnerError
@@ -56,8 +57,7 @@ _TO_DRAFT, _TO_READY = (
 _PARENT = re.compile(r"/repos/([^/]+/[^/]+)/issues/(\d{1,18})")
 
 
-@dataclass
-class GitHub:
+class GitHub(Struct):
     """One repository, `owner/name`. Raises RunnerError for a name that is none."""
 
     http: ForgeHttp

@@ -21,9 +21,10 @@ test programs that its analysis finds, called on plain paths.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from runner import effects
 from runner.app.draft.draft_answers import approve_draft, decline_draft, find_draft
@@ -92,8 +93,7 @@ MESSAGE = "docs: add the approved plan\n"
 _FILE = 0o100644
 
 
-@dataclass
-class IssueClone:
+class IssueClone(Struct):
     """The clone of one issue, below a folder of the user's state."""
 
     source: Project
@@ -321,7 +321,7 @@ class IssueClone:
             # On disk at once: after a kill the next bridge finds this process and ends it first.
             record_child(self.folder, command.pid)
             while (code := command.wait(_TICK)) is None:
-                if self._is_wanted_no_more():
+                if self.is_stopped():
                     command.end()
                     code = ExitCode.INTERRUPTED
                     break
@@ -335,9 +335,6 @@ class IssueClone:
             forget_child(self.folder)
         stderr = display(redact(errors.decode("utf-8", "replace")), lines=True).strip()
         return CommandExit(code, stderr[-_LONGEST_STDERR:], read_document(output))
-
-    def _is_wanted_no_more(self) -> bool:
-        return self.is_stopped()
 
 
 def read_token(environ: Mapping[str, str]) -> str:
@@ -389,8 +386,7 @@ def _find_artifacts(project: Project) -> str:
     return artifact_export.key_of_run(project, whole[-1]) if whole else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """The plan as it is to be committed."""
 
     path: str

@@ -8,8 +8,10 @@ The one label that says where an issue is.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.bridge.admission import find_commands
@@ -37,8 +39,7 @@ _THEIRS = frozenset({Stage.PLAN_REVIEW, Stage.REVIEW, Stage.PERSON})
 """Stages in which a person acts next."""
 
 
-@dataclass(frozen=True, slots=True)
-class LateText:
+class LateText(Struct, frozen=True):
     """A text of the issue that waits for somebody who may push, with its notice."""
 
     wish: str
@@ -52,8 +53,7 @@ class BridgeStoppedError(Exception):
     """The bridge ends, or the issue was paused while something went on."""
 
 
-@dataclass
-class IssueContext:
+class IssueContext(Struct, dict=True):
     """One issue: what it has, and the words of ours in it."""
 
     forge: Forge
@@ -71,14 +71,13 @@ class IssueContext:
     """Public address of the artifact store; empty if it has none."""
     may_go_on: Callable[[], bool] = lambda: True
     """Whether this bridge still holds its lease and need not end."""
-    branch: str = field(init=False, default="")
+    branch: str = ""
     """Branch of the build, once known."""
-    issue: Issue = field(init=False)
-    comment: Comment | None = field(init=False, default=None)
-    memory: Memory = field(init=False, default_factory=Memory)
-    pull: PullRequest | None = field(init=False, default=None)
-    late: LateText | None = field(init=False, default=None)
-    is_refused: bool = field(init=False, default=False)
+    comment: Comment | None = None
+    memory: Memory = field(default_factory=Memory)
+    pull: PullRequest | None = None
+    late: LateText | None = None
+    is_refused: bool = False
     """Whether its label did not count: only another label starts a new try."""
 
     # --- what is there ------------------------------------------------------------------

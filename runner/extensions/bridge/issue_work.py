@@ -17,8 +17,9 @@ A review that asks for changes: what it wants of which task, by the files that i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
@@ -84,13 +85,12 @@ AGAIN = frozenset({_BUSY, _STOPPED})
 """Results after which the next check may find more without an event."""
 
 
-@dataclass
 class IssueWork(IssueContext):
     """The work on one issue."""
 
     poll: float = 0.0
     """Seconds between checks of the forge during work."""
-    _looked: float = field(init=False, default=0.0)
+    _looked: float = 0.0
 
     def advance(self) -> str:
         """Advance until someone else must act, and return what it waits for. Raises RunnerError."""

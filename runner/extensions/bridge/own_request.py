@@ -11,8 +11,9 @@ was killed begins again here, and finds gone what is gone.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner.extensions.bridge.comment_text import code, plain_title
 from runner.extensions.bridge.forge import UNFIT, ForgeError

@@ -7,9 +7,11 @@ where a plan would be drafted or something built, it ends: what came of it nobod
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
+
+from msgspec import field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.extensions.bridge.forge_http import ForgeHttp
@@ -30,7 +32,6 @@ _NOT_THERE_YET = 10**15
 """Numbers of simulated objects start here; no real object has them."""
 
 
-@dataclass
 class RehearsalHttp(ForgeHttp):
     """Send reads; print a write and answer as if it had been made."""
 
@@ -56,7 +57,6 @@ class RehearsalHttp(ForgeHttp):
         return {}
 
 
-@dataclass
 class Rehearsal(GitHub):
     """A repository in which the printed writes have already happened."""
 
@@ -155,7 +155,6 @@ class Rehearsal(GitHub):
         return made
 
 
-@dataclass
 class RehearsedClone(IssueClone):
     """The clone as it is; print what would change it or start a command, and end the round."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from runner.extensions.bridge.comment_text import (
     MOST,
@@ -73,8 +74,7 @@ _MOST_LISTED = 20
 _WHO = "Only unedited comments of people with push access count."
 
 
-@dataclass(frozen=True, slots=True)
-class StatusLinks:
+class StatusLinks(Struct, frozen=True):
     """Links to the results: pages of the repository, its commit, plan and artifacts."""
 
     pages: str = ""

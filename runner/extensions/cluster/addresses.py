@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.config.paths import expand_home
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Finding, Network
 
@@ -33,8 +34,7 @@ _SAFE = frozenset({"tls", "wss"})
 HINT = "inline, threads, dask, dask:tcp://HOST:8786 or dask:SCHEDULER-FILE.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """The address of a scheduler or worker."""
 
     protocol: str

@@ -14,12 +14,12 @@ import asyncio
 import threading
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ async def receive_job(channel: str = "", data: bytes = b"") -> Any:
     return as_frame(await asyncio.wrap_future(waits)) if waits else None
 
 
-@dataclass(slots=True)
-class JobQueue:
+class JobQueue(Struct):
     """The jobs that were handed to one channel, and who waits for their answers."""
 
     _jobs: SimpleQueue[tuple[bytes, Future[Any]]] = field(default_factory=SimpleQueue)
@@ -135,8 +134,7 @@ _TRIES = 10
 """Closed channels to try before one accepts a job."""
 
 
-@dataclass(slots=True)
-class Channel:
+class Channel(Struct):
     """One channel, as it is seen from home."""
 
     name: str
@@ -147,8 +145,7 @@ class Channel:
     is_over: bool = False
 
 
-@dataclass(slots=True)
-class RunningJob:
+class RunningJob(Struct):
     """A job on its way; `wait` until it is over, then `data`."""
 
     take_back: Callable[[], None]
@@ -177,8 +174,7 @@ class RunningJob:
         return self.answer
 
 
-@dataclass(slots=True)
-class Channels:
+class Channels(Struct):
     """The channels of a run; jobs are handed in by the threads of all slots.
 
     `submit` has a worker open the channel of a name; `look` looks who is there, and is over when

@@ -23,6 +23,8 @@ import warnings
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.cluster.addresses import read_address
@@ -30,7 +32,6 @@ from runner.extensions.cluster.channel import OPENED, Channels
 from runner.extensions.cluster.entrypoint import run_jobs
 from runner.extensions.cluster.lease import END
 from runner.extensions.cluster.local_cluster import WaitTimes, has_certificates, security_of
-from runner.lazy_dataclass import dataclass
 from runner.text.wording import install_hint
 
 if TYPE_CHECKING:
@@ -130,8 +131,7 @@ _SOON = 0.02
 _GONE = "start it again, or use --executor threads; finished work is kept"
 
 
-@dataclass(slots=True)
-class SeenWorker:
+class SeenWorker(Struct):
     """A worker as it was last seen."""
 
     threads: int

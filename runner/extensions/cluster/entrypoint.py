@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import traceback
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner.config.loading import register_secret_formats
 from runner.config.paths import Places

@@ -12,8 +12,10 @@ from __future__ import annotations
 import importlib.util
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.config.paths import repository_key
@@ -45,7 +47,6 @@ from runner.gates.regression import (
     remember_failure,
 )
 from runner.implementers.base import Mode
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Ending, Finding, Outcome, Reason, ReviewMode, Severity
 from runner.run.attempt import attempt
@@ -317,8 +318,7 @@ class ClusterExecutor(ThreadPoolExecutor):
         self._close()
 
 
-@dataclass(slots=True)
-class ClusterRemote:
+class ClusterRemote(Struct):
     """Works on assignments by way of a cluster; called by the threads of all slots."""
 
     dispatch: Dispatch

@@ -10,12 +10,12 @@ import json
 import threading
 from collections import deque
 from contextlib import contextmanager, suppress
-from dataclasses import field
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -56,8 +56,7 @@ _IDLE = 50
 """Checks without a job after which checking stops."""
 
 
-@dataclass(slots=True)
-class JobLease:
+class JobLease(Struct):
     """One job in this process; or a channel of them, which has the task of Dask that they share."""
 
     ticket: str
@@ -217,8 +216,7 @@ _WATCHER = _Watcher()
 _REMEMBERED = 10_000
 
 
-@dataclass(slots=True)
-class PendingResult:
+class PendingResult(Struct):
     """A job that somebody waits for."""
 
     name: str
@@ -235,8 +233,7 @@ class PendingResult:
     """Number of its output lines received."""
 
 
-@dataclass(slots=True)
-class PendingResults:
+class PendingResults(Struct):
     """Opened by slots, heard of from the client's thread."""
 
     say: Callable[[str], None]

@@ -17,10 +17,11 @@ from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from runner import effects
 from runner.config.temporary_folders import TemporaryFolder
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ else:
     interactive = lazy_module("runner.process.interactive")
 
 
-@dataclass(frozen=True, slots=True)
-class Certificates:
+class Certificates(Struct, frozen=True):
     """TLS of this side: paths, or contents; empty where Dask's own configuration names files."""
 
     ca: str = ""
@@ -77,8 +77,7 @@ def has_certificates(security: Any) -> bool:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class WaitTimes:
+class WaitTimes(Struct, frozen=True):
     """Seconds to wait before somebody counts as lost."""
 
     heartbeat: float = 20.0

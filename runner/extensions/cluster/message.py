@@ -1,25 +1,24 @@
 """The messages between coordinator and worker, in a fixed and versioned format.
 
 Never a pickled object: a result that is one could run code in the coordinator. A message is `RUNJ`,
-format (1 byte), CRC-32 of all that follows (4 bytes), length of the JSON (4 bytes), the JSON, and
-the blobs, one after the other. Numbers are big-endian. The JSON is a list of two: the blobs'
-lengths, and the message.
+format (1 byte), CRC-32 of all that follows (4 bytes, big-endian), and the noun as JSON, its bytes
+as base64.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import struct
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner import model
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
-from runner.model.codec import Codec, Shape, ShapeError
+from runner.model.codec import Codec, ShapeError, encode_json, loads
 from runner.model.work import AcceptanceRow
 
 if TYPE_CHECKING:
@@ -52,62 +51,41 @@ else:
     values = lazy_module("runner.config.values")
 
 
-FORMAT = 1
+FORMAT = 2
 LARGEST = 512 << 20
 """Bytes of a whole message; a larger one is not read."""
-_LONGEST_HEAD = 32 << 20
+_MOST_VALUES = 4 << 20
+"""Commas of a message: each value takes many times its bytes once it is read."""
 _MARK = b"RUNJ"
-_START = struct.Struct(">4sBII")
+_START = struct.Struct(">4sBI")
 
 
-def encode_frame(body: object, blobs: list[bytes]) -> bytes:
-    """Encode a message as one frame; surrogates in text are preserved."""
-    head = json.dumps([[len(blob) for blob in blobs], body], separators=(",", ":")).encode()
-    rest = b"".join((head, *blobs))
-    return _START.pack(_MARK, FORMAT, crc32(rest), len(head)) + rest
+def encode_frame(body: bytes) -> bytes:
+    """Encode the JSON of a message as one frame."""
+    return _START.pack(_MARK, FORMAT, crc32(body)) + body
 
 
-def decode_frame(data: object) -> tuple[object, tuple[bytes, ...]]:
-    """Decode a frame into its message and blobs. Raises ShapeError."""
+def decode_frame(data: object) -> bytes:
+    """Decode a frame into the JSON of its message. Raises ShapeError."""
     if type(data) is not bytes:
         raise ShapeError(f"expected bytes, got {type(data).__name__}")
     if not _START.size <= len(data) <= LARGEST:
         raise ShapeError(f"{len(data):,} bytes is not a valid message size")
-    mark, number, crc, length = _START.unpack_from(data)
+    mark, number, crc = _START.unpack_from(data)
     if mark != _MARK:
         raise ShapeError("it does not begin with the marker of a message")
     if number != FORMAT:
         raise ShapeError(
             f"its format is {number}, expected {FORMAT}: install the same version of runner"
         )
+    body = data[_START.size :]
     # Protects against transmission errors, not against the sender: `recheck` checks the content of
     # an answer.
-    if crc32(memoryview(data)[_START.size :]) != crc:
+    if crc32(body) != crc:
         raise ShapeError("its checksum does not match")
-    return _open_frame(data, length)
-
-
-def _open_frame(data: bytes, length: int) -> tuple[object, tuple[bytes, ...]]:
-    start = _START.size + length
-    if length > _LONGEST_HEAD or start > len(data):
-        raise ShapeError("its head is too long")
-    try:
-        lengths, body = json.loads(data[_START.size : start])
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ShapeError("its head is not valid JSON") from error
-    if type(lengths) is not list or any(type(one) is not int or one < 0 for one in lengths):
-        raise ShapeError("its blob lengths are not valid")
-    if start + sum(lengths) != len(data):
-        raise ShapeError("its blobs do not match their lengths")
-    return body, tuple(_cut(data, start, lengths))
-
-
-def _cut(data: bytes, at: int, lengths: list[int]) -> list[bytes]:
-    found = []
-    for length in lengths:
-        found.append(data[at : at + length])
-        at += length
-    return found
+    if body.count(b",") > _MOST_VALUES:
+        raise ShapeError("it holds too many values")
+    return body
 
 
 N = TypeVar("N")
@@ -121,8 +99,7 @@ PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 # --- to the worker --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
+class Ground(Struct, frozen=True):
     """The repository, as far as a worker has to know it; its history stays at home."""
 
     key: str
@@ -139,8 +116,7 @@ class Ground:
     who: tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Pack:
+class Pack(Struct, frozen=True):
     """Objects that a worker lacks, as git packs them (gitformat-pack(5))."""
 
     data: bytes
@@ -148,8 +124,7 @@ class Pack:
     """Tree that is complete with these objects."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A piece of a pack that is too large for one message."""
 
     pack: str
@@ -160,8 +135,7 @@ class Part:
     makes: str
 
 
-@dataclass(frozen=True, slots=True)
-class SentFile:
+class SentFile(Struct, frozen=True):
     """An ignored file of the repository that the worker's trees get."""
 
     path: str
@@ -169,15 +143,13 @@ class SentFile:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Hired:
+class Hired(Struct, frozen=True):
     """An implementer by its name: the worker has it from its own registry."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """One attempt at one task; its base is named by the tree, its implementer by its name."""
 
     assignment: Assignment
@@ -192,8 +164,7 @@ class Work:
         return tuple(value for some in pairs for _, value in some)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A request to a worker: build, prove, or store a piece of a pack."""
 
     ticket: str
@@ -218,23 +189,20 @@ class Job:
 # --- back -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Lacks:
+class Lacks(Struct, frozen=True):
     """The worker has not the base; `has` are trees it has whole."""
 
     has: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """The worker could not even try: its disk, its tools, its version."""
 
     message: str
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Others:
+class Others(Struct, frozen=True):
     """Results of tests of other tasks."""
 
     proofs: tuple[Proof, ...]
@@ -242,16 +210,14 @@ class Others:
     observed: tuple[Observed, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(Struct, frozen=True):
     """The kept output of a command, under its file's name."""
 
     name: str
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class JobAnswer:
+class JobAnswer(Struct, frozen=True):
     """A worker's answer to one job: one of the first five fields, or a stored piece."""
 
     ticket: str
@@ -275,9 +241,7 @@ class JobAnswer:
 
 def as_bytes(noun: Job | JobAnswer) -> bytes:
     """Encode a message for sending."""
-    blobs: list[bytes] = []
-    body = codec().to_json(noun, blobs)
-    return encode_frame(body, blobs)
+    return encode_frame(encode_json(noun))
 
 
 def read_job(data: object) -> Job:
@@ -291,17 +255,21 @@ def read_answer(data: object) -> JobAnswer:
 
 
 def _read(kind: type[N], data: object) -> N:
-    body, blobs = decode_frame(data)
+    body = decode_frame(data)
     try:
-        return codec().read(kind, body, blobs)
+        return codec().read_exactly(kind, loads(body))
+    except ShapeError:
+        raise
+    except ValueError as error:
+        raise ShapeError("it is not valid JSON") from error
     except RecursionError as error:
         raise ShapeError("it is nested too deeply") from error
 
 
 @cache
 def codec() -> Codec:
-    """Return the strict codec for messages, since the other side is not trusted."""
-    return Codec(Shape.WHOLE, _vocabulary)
+    """Return the codec of messages."""
+    return Codec(_vocabulary)
 
 
 def _vocabulary() -> dict[str, object]:

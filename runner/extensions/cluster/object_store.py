@@ -15,13 +15,13 @@ import os
 import threading
 from collections import OrderedDict
 from contextlib import suppress
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.errors import RunnerError
 from runner.extensions.cluster.message import OBJECT, PLAIN, Pack, Part
-from runner.lazy_dataclass import dataclass
 from runner.model.codec import ShapeError
 from runner.repo.git import Git, ObjectReader, raw
 from runner.repo.trees import EMPTY
@@ -180,8 +180,7 @@ _NEAREST = 4
 _WORKERS_REMEMBERED = 64
 
 
-@dataclass(slots=True)
-class ObjectTransfer:
+class ObjectTransfer(Struct):
     """Packs of trees, by what the other side has; called by the threads of many slots."""
 
     repository: Repository

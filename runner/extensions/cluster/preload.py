@@ -1,13 +1,12 @@
 """Import the modules that every job needs when a worker starts.
 
 A local cluster imports it once, in the process that its workers are forked from: imports, readers
-of messages, methods of nouns and patterns are work that the first job of each worker would do
+of messages and patterns are work that the first job of each worker would do
 else, and with 16 workers on two cores that is what a run waits for. Nothing here starts a process
 or a thread, touches a file, or remembers what is of this process alone: forks would inherit it.
 """
 
 import gc
-from contextlib import suppress
 
 from runner.config import paths as _paths
 from runner.config import settings as _settings
@@ -61,24 +60,14 @@ from runner.writes.pipeline import WriteRules
 
 __all__: list[str] = []
 
-_LOADED = (_settings, _brief, _course, _scratch, _border, _lenient_scripts)
-_OF_NOUNS = (
-    *(_paths, _gates, _check_run, _junit, _mtime_changes, _registry, _implementers, _shell_syntax),
-    *(_process, _cgroups, _child, _platform, _sandbox, _alternates, _git, _index_file, _objects),
-    *(_proposal_bounds, _small_tree, _tree_files, _trees, _assignment, _permission_prompts),
-    *(_spare_slots, _worker_setup, _lease, _message, _remote_slot),
+_LOADED = (
+    *(_settings, _brief, _course, _scratch, _border, _lenient_scripts, _paths, _gates, _check_run),
+    *(_junit, _mtime_changes, _registry, _implementers, _shell_syntax, _process, _cgroups, _child),
+    *(_platform, _sandbox, _alternates, _git, _index_file, _objects, _proposal_bounds, _small_tree),
+    *(_tree_files, _trees, _assignment, _permission_prompts, _spare_slots, _worker_setup, _lease),
+    *(_message, _remote_slot),
 )
-"""Modules that define the value types of a check."""
-
-
-def _write_methods() -> None:
-    """Create the lazy methods of the value classes by failing calls without arguments."""
-    for module in _OF_NOUNS:
-        for kind in vars(module).values():
-            is_noun = isinstance(kind, type) and hasattr(kind, "__dataclass_fields__")
-            if is_noun and kind.__module__ == module.__name__:
-                with suppress(TypeError):
-                    kind()
+"""Modules that a job of a check needs."""
 
 
 def _rehearse() -> None:
@@ -105,7 +94,6 @@ def _rehearse() -> None:
     _message.as_bytes(_message.JobAnswer("", "", outcome=outcome))
 
 
-_write_methods()
 _rehearse()
 # Freeze loaded objects: else each fork scans them for cycles, which copies pages that it only read
 # (Python, gc.freeze).

@@ -8,8 +8,9 @@ the bytes, and what would land is compiled once more.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner.context.task_plan import redact_plan
 from runner.errors import RunnerError

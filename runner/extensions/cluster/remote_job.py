@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.errors import RunnerError
@@ -22,7 +24,6 @@ from runner.extensions.cluster.recheck import redact_proofs, require_assigned
 from runner.journal.events import GateCompleted, GateStarted, StageCompleted
 from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.journal.session_events import PermissionAsked, ToolCalled, ToolReturned
-from runner.lazy_dataclass import dataclass
 from runner.model.codec import ShapeError
 from runner.secrets.redact import redact, redact_head
 from runner.text.display import display
@@ -80,7 +81,7 @@ def _event(line: str, known: tuple[str, ...]) -> Happening | None:
     if isinstance(event, GateCompleted):
         return GateCompleted(proof=redact_proofs((event.proof,), known)[0])
     if isinstance(event, StageCompleted):
-        return event._replace(stage=display(redact_head(event.stage, _LONGEST_NAME, known)))
+        return replace(event, stage=display(redact_head(event.stage, _LONGEST_NAME, known)))
     if isinstance(event, PermissionAsked):
         return PermissionAsked(
             redact_head(event.tool, _LONGEST_NAME, known),
@@ -88,9 +89,10 @@ def _event(line: str, known: tuple[str, ...]) -> Happening | None:
             redact_head(event.rule, _LONGEST_NAME, known),
         )
     if isinstance(event, ToolCalled):
-        event = event._replace(path=display(redact_head(event.path, _LONGEST_NAME, known)))
+        event = replace(event, path=display(redact_head(event.path, _LONGEST_NAME, known)))
     if isinstance(event, ToolCalled | ToolReturned):
-        return event._replace(
+        return replace(
+            event,
             name=display(redact_head(event.name, _LONGEST_NAME, known)),
             arguments=display(redact_head(event.arguments, _LONGEST_NAME, known)),
         )
@@ -127,8 +129,7 @@ class Cancelled(Exception):  # noqa: N818 - the word for what happened
     """The task was to end while its job ran."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """A job that came to nothing through no fault of its task."""
 
     worker: str
@@ -136,8 +137,7 @@ class Lost:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Dispatch:
+class Dispatch(Struct, frozen=True):
     """The shared context of all remote jobs in a run."""
 
     cluster: Cluster
@@ -149,8 +149,7 @@ class Dispatch:
     """Prints a permanent line for the person."""
 
 
-@dataclass(slots=True)
-class RemoteJob:
+class RemoteJob(Struct):
     """Takes one job away and brings its answer home."""
 
     dispatch: Dispatch

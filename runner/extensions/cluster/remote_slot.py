@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
-from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.config.paths import Places
@@ -22,7 +24,6 @@ from runner.gates.regression import prove_others
 from runner.implementers.registry import choose
 from runner.journal.events import NAMES, GateCompleted, GateStarted, Record
 from runner.journal.records import encode
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, Outcome
 from runner.model.codec import ShapeError
 from runner.process.base import Place, command_environment, git_identity
@@ -61,8 +62,7 @@ _LONGEST_LOG = 1 << 20
 _MOST_LOGS = 200
 
 
-@dataclass(slots=True)
-class RemoteSlot:
+class RemoteSlot(Struct):
     """A slot with its scratch tree, kept open between jobs of this process."""
 
     ground: Ground
@@ -180,8 +180,7 @@ def _end_of(file: Path) -> bytes:
         return opened.read()
 
 
-@dataclass(slots=True)
-class RemoteSlots:
+class RemoteSlots(Struct):
     """The slots that this worker process holds; one a thread that works at the same time."""
 
     _free: list[RemoteSlot] = field(default_factory=list)

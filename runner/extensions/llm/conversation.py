@@ -21,11 +21,11 @@ import json
 import re
 import warnings
 from contextlib import asynccontextmanager
-from dataclasses import field
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
 import httpx2
+from msgspec import Struct, field
 from pydantic_ai import Agent, ModelRetry, RunContext, Tool, UsageLimits
 from pydantic_ai import exceptions as ai
 from pydantic_ai.exceptions import ModelConnectionError
@@ -40,7 +40,6 @@ from runner.extensions.llm.tool_context import PlanAnswer
 from runner.extensions.llm.tool_session import SessionEnded, make_limit_finding
 from runner.implementers.base import CHECK, Mode
 from runner.implementers.call_pace import find_pacer
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Failure, Finding, Usage
 from runner.secrets.redact import StreamRedactor
@@ -86,8 +85,7 @@ _TIMED_OUT, _TOO_MANY, _SERVER = 408, 429, 500
 _REFUSED = 400
 
 
-@dataclass
-class Conversation:
+class Conversation(Struct):
     """One session with one model: from the brief to its last word."""
 
     session: ToolSession
@@ -320,8 +318,7 @@ ARGUMENT = 4 * _MEGABYTE
 """Characters of one call's arguments: a complete file written by a model is smaller."""
 
 
-@dataclass(slots=True)
-class AnswerBounds:
+class AnswerBounds(Struct):
     """Counts one answer while it comes; `end` is called with what was too much, and raises."""
 
     end: Callable[[Finding], None]
@@ -391,8 +388,7 @@ class _Counted(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """The failure of a session."""
 
     finding: Finding

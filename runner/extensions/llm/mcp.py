@@ -11,15 +11,16 @@ import json
 import os
 import shlex
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import __version__, effects
 from runner.errors import RunnerError
 from runner.implementers.agents.home import is_secret
 from runner.implementers.base import CHECK
 from runner.implementers.command import read_regular
-from runner.lazy_dataclass import dataclass
 from runner.model import Finding, Severity
 from runner.process.base import Command
 from runner.process.interactive import InteractiveProcess, InteractiveProcessOver
@@ -52,8 +53,7 @@ class McpError(RunnerError):
     """A server that cannot be used."""
 
 
-@dataclass(frozen=True, slots=True)
-class McpTool:
+class McpTool(Struct, frozen=True):
     """One tool of a server, under the name `mcp__server__tool`."""
 
     client: McpClient

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import effects
 from runner.implementers.base import CHECK, ImplementerAnswer, Mode, WorkResult
 from runner.implementers.command import decisions_in, summarize
 from runner.implementers.plan_answer import plan_in, why_no_plan
 from runner.implementers.registry import PROVIDER_KEYS
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Failure, Finding, Severity
 from runner.text.display import display
@@ -45,8 +46,7 @@ _ANSWERS = (Mode.DRAFT, Mode.REVIEW, Mode.AUTHOR)
 """Modes in which the complete last message is the answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelLoop:
+class ModelLoop(Struct, frozen=True):
     """Asks a model, and does what its calls of tools may do."""
 
     execute: NamedModel
@@ -227,8 +227,7 @@ _NO_KEY = "none"
 """Key for a server without keys: its client requires one."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedModel:
+class NamedModel(Struct, frozen=True):
     """A model by its provider's name and its own."""
 
     provider: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING, Annotated
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, Field
 
 from runner.config.permissions import Rulebook
-from runner.lazy_dataclass import dataclass
 from runner.model import Decision, Phase, TaskPlan
 from runner.secrets.redact import redact
 
@@ -26,8 +25,7 @@ LONGEST_ANSWER = 32_000
 """Characters of one tool's answer: about 8,000 tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(Struct, frozen=True):
     """One session's work place; the decisions that are made at it are collected."""
 
     attempt: ImplementerContext

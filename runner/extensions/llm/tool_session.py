@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.config.permissions import FILE_TOOLS, WRITE_TOOLS, format_subject, write_tool
@@ -15,7 +16,6 @@ from runner.extensions.llm.tools import BadArgumentsError
 from runner.implementers.agents.transcript import LOOP, Calls, ToolCall
 from runner.implementers.base import CHECK
 from runner.journal.session_events import ToolCalled, ToolReturned
-from runner.lazy_dataclass import dataclass
 from runner.model import Digest, Finding, digest_of
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -44,8 +44,7 @@ class SessionEnded(Exception):  # noqa: N818 - the word for what happened
         self.finding = finding
 
 
-@dataclass
-class ToolSession:
+class ToolSession(Struct):
     """Holds what happened so far; one for each attempt."""
 
     context: ToolContext

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from runner.config.permissions import FILE_TOOLS, evaluate_permission
@@ -28,7 +29,6 @@ from runner.extensions.llm.tool_context import (
     normalize_path,
 )
 from runner.implementers.unified_diff import DoesNotApplyError, apply_patch
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Decision, Finding, digest_of
 from runner.plan.globs import matches
@@ -102,8 +102,7 @@ class SessionTool(Protocol):
         """Call the tool. Raises BadArgumentsError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Own(Generic[_A]):
+class Own(Struct, Generic[_A], frozen=True):
     """A tool of ours in one session."""
 
     context: ToolContext

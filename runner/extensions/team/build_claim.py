@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import case, exists, false, func, literal_column, or_, select, true
 from sqlalchemy.exc import IntegrityError
 
@@ -55,8 +56,7 @@ class LostClaimError(RunnerError):
     """Somebody else has the build by now, or it has ended: nothing more is written of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claimer:
+class Claimer(Struct, frozen=True):
     """A worker, as the store knows it."""
 
     name: str
@@ -66,8 +66,7 @@ class Claimer:
     """Seconds after which an unrenewed claim expires."""
 
 
-@dataclass(frozen=True, slots=True)
-class Beat:
+class Beat(Struct, frozen=True):
     """The store's answer when a worker renews its claim."""
 
     cancelled_by: str

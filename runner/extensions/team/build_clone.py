@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from runner import effects
 from runner.app.answer import answers
@@ -69,8 +70,7 @@ def _name_folder(build: str) -> str:
     return build if _ID.fullmatch(build) else hashlib.sha256(build.encode()).hexdigest()[:32]
 
 
-@dataclass
-class BuildClone:
+class BuildClone(Struct, dict=True):
     """One build's folder on this machine; nobody else works in it while it is entered."""
 
     build: QueuedBuild
@@ -85,10 +85,8 @@ class BuildClone:
     """Folders that may contain local repositories."""
     stopped: Callable[[], bool] | None = None
     """Whether the clone is no longer needed; called while it is made."""
-    folder: Path = field(init=False)
-    kept: str = field(default="", init=False)
+    kept: str = ""
     """New path of the unusable previous clone, if it has unpublished work."""
-    _lock: RunLock = field(init=False)
 
     def __post_init__(self) -> None:
         self.folder = self.home / _name_folder(self.build.id)

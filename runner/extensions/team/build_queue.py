@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from sqlalchemy import func, select
 
 from runner import effects
@@ -60,8 +60,7 @@ class UnknownBuildError(RunnerError):
     """There is no such build, or there are several."""
 
 
-@dataclass(frozen=True, slots=True)
-class BuildOrder:
+class BuildOrder(Struct, frozen=True):
     """The order for a build."""
 
     repository: Registered
@@ -82,8 +81,7 @@ class BuildOrder:
     """Origin of the request: `terminal`, `page`."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedBuild:
+class QueuedBuild(Struct, frozen=True):
     """One build as the store has it."""
 
     id: str
@@ -206,7 +204,7 @@ def count_states(store: Store) -> dict[str, int]:
 
 def of_row(row: Mapping[Any, Any]) -> QueuedBuild:
     """Create a build from its row."""
-    values = {name: row[name] for name in QueuedBuild.__slots__}
+    values = {name: row[name] for name in QueuedBuild.__struct_fields__}
     for name in ("tasks", "tags"):
         values[name] = tuple(json.loads(values[name]))
     return QueuedBuild(**values)
@@ -230,8 +228,7 @@ def find_build(store: Store, typed: str) -> QueuedBuild:
     return found[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(Struct, frozen=True):
     """A build with all that the store has of it."""
 
     build: QueuedBuild
@@ -331,8 +328,7 @@ def _lock(connection: Connection, build: str) -> Any:
     return connection.execute(query).one()
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The source of an answer, and the state that it applies to."""
 
     via: str = "terminal"

@@ -6,8 +6,9 @@ journal says how far it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -70,8 +71,7 @@ def count_since_retry(own: Sequence[str], kind: str) -> int:
     return own[last:].count(kind)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkEnd:
+class WorkEnd(Struct, frozen=True):
     """The end of a worker's work on a build: finished, or the reason to hand it on."""
 
     state: str
@@ -85,8 +85,7 @@ class WorkEnd:
     """Ending as in `notify.on`."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandEnd:
+class CommandEnd(Struct, frozen=True):
     """The exit of a command of the runner."""
 
     code: int

@@ -11,9 +11,11 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.app.answer.waiting_document import require_shown
@@ -87,8 +89,7 @@ _STORE_AWAY = 5.0
 _NOTIFY = 30.0
 
 
-@dataclass
-class BuildWork:
+class BuildWork(Struct, dict=True):
     """One claim of one build."""
 
     store: Store
@@ -100,8 +101,6 @@ class BuildWork:
     is_over: Callable[[], bool]
     """Whether the worker has to end."""
     tell: Callable[[str], None]
-    _copy: JournalCopy = field(init=False)
-    _heart: Heartbeat = field(init=False)
     _tasks: tuple[str, ...] = ()
     _shown: tuple[ShownWork, ...] = ()
     _given: Share = FREE
@@ -406,8 +405,7 @@ class BuildWork:
         return self._insist(say)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerRequest:
+class WorkerRequest(Struct, frozen=True):
     """A worker's working time and abilities."""
 
     tags: tuple[str, ...] = ()
@@ -417,8 +415,7 @@ class WorkerRequest:
     """Whether to end if no build waits."""
 
 
-@dataclass
-class TeamWorker:
+class TeamWorker(Struct):
     """One worker of this machine."""
 
     store: Store

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
@@ -40,8 +40,7 @@ _LONGEST_LABEL = 100
 _SHOWN = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """One token as the store knows it; what it is in full, nobody does."""
 
     id: str
@@ -61,8 +60,7 @@ class Token:
         return not self.revoked and (not self.ends or effects.timestamp() < self.ends)
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(Struct, frozen=True):
     """Somebody of the team."""
 
     name: str
@@ -76,16 +74,14 @@ class Person:
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
-@dataclass(frozen=True, slots=True)
-class Doer:
+class Doer(Struct, frozen=True):
     """The person who acts, and from where: `terminal` or `page`."""
 
     name: str
     via: str = "terminal"
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(Struct, frozen=True):
     """An action on people and tokens."""
 
     time: str
@@ -263,7 +259,7 @@ def list_acts(store: Store) -> tuple[Act, ...]:
     query = acts.select().order_by(acts.c.id.desc()).limit(_SHOWN)
     with store.read() as connection:
         return tuple(
-            Act(**{name: row[name] for name in Act.__slots__})
+            Act(**{name: row[name] for name in Act.__struct_fields__})
             for row in connection.execute(query).mappings()
         )
 
@@ -279,7 +275,7 @@ def _person_of(row: Mapping[Any, Any], known: Iterable[Token] = ()) -> Person:
 
 
 def _token_of(row: Mapping[Any, Any]) -> Token:
-    return Token(**{name: row[name] for name in Token.__slots__})
+    return Token(**{name: row[name] for name in Token.__struct_fields__})
 
 
 def _digest(secret: str) -> str:

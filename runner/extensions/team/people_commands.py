@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.store_commands import open_team, read_settings, tell
 from runner.lazy_module import lazy_module
@@ -192,7 +194,7 @@ def _format_token(token: Token) -> Iterator[str]:
 def _show_log(store: Store, given: argparse.Namespace) -> ExitCode:
     known = people.list_acts(store)
     lines = [_format_act(one) for one in reversed(known)] or ["no changes yet"]
-    rows = [{name: getattr(one, name) for name in one.__slots__} for one in known]
+    rows = [asdict(one) for one in known]
     return tell(given, "people", *lines, acts=rows)
 
 
@@ -208,4 +210,4 @@ def _describe(one: Person) -> dict[str, object]:
 
 
 def _describe_token(one: Token) -> dict[str, object]:
-    return {**{name: getattr(one, name) for name in one.__slots__}, "live": one.is_live}
+    return {**asdict(one), "live": one.is_live}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import socket
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from msgspec import Struct, field
 from sqlalchemy import delete, func, select
 
 from runner.extensions.team.build_claim import write_mine
@@ -49,8 +49,7 @@ _AT_ONCE = 1 << 20
 _VERIFIES = "verification.started"
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
+class Rebuilt(Struct, frozen=True):
     """The result of rebuilding projections."""
 
     builds: int
@@ -187,8 +186,7 @@ def _check_tasks(connection: Connection, build: str) -> Iterator[str]:
         yield f"the tasks of build {build} differ from its journal: runner team store rebuild"
 
 
-@dataclass
-class JournalCopy:
+class JournalCopy(Struct):
     """One claim's view of the journal: what is in the store of it, and what it comes to."""
 
     path: Path

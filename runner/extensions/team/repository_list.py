@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import asdict
 from sqlalchemy import func, select
 
 from runner import effects
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
+class Registered(Struct, frozen=True):
     """One repository as the store has it."""
 
     name: str
@@ -70,7 +70,7 @@ def add_repository(
 
     try:
         with store.write() as connection:
-            values = {field: getattr(made, field) for field in made.__slots__}
+            values = asdict(made)
             connection.execute(repositories.insert().values(**values))
     except IntegrityError as error:
         raise RunnerError(
@@ -146,4 +146,4 @@ def remove_repository(store: Store, name: str) -> None:
 
 
 def _of_row(row: Mapping[Any, Any]) -> Registered:
-    return Registered(**{field: row[field] for field in Registered.__slots__})
+    return Registered(**{field: row[field] for field in Registered.__struct_fields__})

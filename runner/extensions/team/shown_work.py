@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from sqlalchemy import select
 
 from runner.app.answer.review_order import assess, find_contract_documents
@@ -38,8 +38,7 @@ MOST = 1 << 20
 _MOST_WORDS = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class ShownWork:
+class ShownWork(Struct, frozen=True):
     """One thing that waits."""
 
     item: str

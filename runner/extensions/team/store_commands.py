@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.report.documents import document
@@ -111,7 +113,7 @@ def _rebuild(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     lines = [f"rebuilt {made.builds} builds and {made.events} events from journals here"]
     lines += [f"no journal, unchanged: {id_} ({display(at)})" for id_, at in made.unreached]
     lines += [f"{_describe_pruned(made.pruned)}: unchanged"] if made.pruned else []
-    return tell(given, "store", *lines, **{name: getattr(made, name) for name in made.__slots__})
+    return tell(given, "store", *lines, **asdict(made))
 
 
 def _check(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -141,5 +143,5 @@ def _prune(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     number = sum(one.events for one in gone)
     how = "would be removed; nothing was changed" if given.dry_run else "removed; build events stay"
     lines += [f"{plural(number, 'event')} of {plural(len(gone), 'build')} {how}"]
-    builds = [{name: getattr(one, name) for name in one.__slots__} for one in gone]
+    builds = [asdict(one) for one in gone]
     return tell(given, "store", *lines, dry_run=given.dry_run, builds=builds, events=number)

@@ -13,10 +13,10 @@ import os
 import re
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from msgspec import Struct
 from sqlalchemy import Float, event, inspect, literal_column, text
 
 from runner import effects
@@ -106,8 +106,7 @@ def name_place(address: str) -> str:
     return _LOGIN.sub("", shown).rstrip("?")
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(Struct, frozen=True):
     """An open store; any thread and process may have one of its own. `close` lets go of it."""
 
     engine: Engine

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from sqlalchemy import MetaData, delete, func, inspect, select
 
 from runner import effects
@@ -215,8 +215,7 @@ def _now() -> str:
 _PRUNED = "build.pruned"
 
 
-@dataclass(frozen=True, slots=True)
-class PrunedBuild:
+class PrunedBuild(Struct, frozen=True):
     """A build whose copies went, or would go."""
 
     id: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse, PlainTextResponse
@@ -75,8 +74,7 @@ _REMEMBERED = 4096
 """Addresses and people whose buckets are kept; a forgotten one restarts with a full bucket."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Member(BrowserSession):
+class Member(BrowserSession, kw_only=True):
     """A session of somebody of the team."""
 
     person: Person

@@ -6,8 +6,9 @@ import json
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner.app.inspect.event_log import gist
 from runner.errors import ExitCode, RunnerError
@@ -39,8 +40,7 @@ _LEAST = 0.3
 """Minimum seconds between two checks, however much is new."""
 
 
-@dataclass(frozen=True, slots=True)
-class TeamContext:
+class TeamContext(Struct, frozen=True):
     """The context of a team's pages and actions."""
 
     store: Store
@@ -52,8 +52,7 @@ class TeamContext:
 # --- the queue ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class BuildRow:
+class BuildRow(Struct, frozen=True):
     """One build at a glance."""
 
     build: QueuedBuild
@@ -65,8 +64,7 @@ class BuildRow:
     is_alive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class QueueBoard:
+class QueueBoard(Struct, frozen=True):
     """All that the list of builds shows."""
 
     rows: tuple[BuildRow, ...]
@@ -126,8 +124,7 @@ def _note(one: QueuedBuild) -> str:
 # --- one build ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingRow:
+class WaitingRow(Struct, frozen=True):
     """One thing that waits in a build."""
 
     item: str
@@ -138,8 +135,7 @@ class WaitingRow:
     answered: str
 
 
-@dataclass(frozen=True, slots=True)
-class TeamTask:
+class TeamTask(Struct, frozen=True):
     """One task of a build, as its journal has it."""
 
     id: str
@@ -151,8 +147,7 @@ class TeamTask:
     commit: str
 
 
-@dataclass(frozen=True, slots=True)
-class BuildBoard:
+class BuildBoard(Struct, frozen=True):
     """All that the page of a build shows."""
 
     row: BuildRow
@@ -264,8 +259,7 @@ def _clone_event(line: str) -> EventRow:
 # --- one thing that waits -------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingItem:
+class WaitingItem(Struct, frozen=True):
     """One thing that waits in a build, whole."""
 
     row: WaitingRow
@@ -315,8 +309,7 @@ def _rows(value: object) -> tuple[Mapping[str, object], ...]:
 # --- news -----------------------------------------------------------------------------
 
 
-@dataclass
-class News:
+class News(Struct):
     """Counts what is new in the store, for everybody who follows; begun by the first of them."""
 
     store: Store

@@ -8,10 +8,10 @@ row is locked: two workers never give out the same dollar.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
 from sqlalchemy import case, func, select, text
 
 from runner import effects
@@ -63,7 +63,7 @@ def set_bound(store: Store, asked: Bound) -> BudgetUse:
         if asked.dollars is not None or asked.at_once is not None:
             now = _read_clock(store, connection)
             began = _begin_of(now, asked.period)
-            values = {name: getattr(asked, name) for name in Bound.__slots__}
+            values = {name: getattr(asked, name) for name in Bound.__struct_fields__}
             values |= {
                 "calls": "",
                 "began": began,
@@ -97,7 +97,7 @@ def _read_clock(store: Store, connection: Connection) -> float:
 
 
 def _stand(row: Mapping[Any, Any], now: float, running: Mapping[str, int]) -> BudgetUse:
-    bound = Bound(**{name: row[name] for name in Bound.__slots__})
+    bound = Bound(**{name: row[name] for name in Bound.__struct_fields__})
     # A clock set back does not start a new period.
     began = max(row["began"], _begin_of(now, bound.period))
     used = row["used"] if began == row["began"] else 0.0
@@ -302,8 +302,7 @@ def team_document(found: tuple[dict[str, int], tuple[BudgetUse, ...]]) -> str:
     return document("team-stats", builds=found[0], budgets=found[1])
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """The shared limits of builds of the team, or of one repository."""
 
     scope: str
@@ -319,8 +318,7 @@ class Bound:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetUse:
+class BudgetUse(Struct, frozen=True):
     """A bound, and how much of it is used now."""
 
     bound: Bound
@@ -364,8 +362,7 @@ class BudgetUse:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """The cost that one claim may have, and its cost so far."""
 
     given: float | None = None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
+from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -469,8 +469,7 @@ PEOPLE_ACTS: Mapping[str, Callable[[TeamContext, Person, str, FormInput], Notice
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Entrance:
+class Entrance(Struct, frozen=True):
     """The address by which a team's server is reached."""
 
     gateway: Gateway

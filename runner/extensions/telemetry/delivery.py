@@ -17,10 +17,11 @@ import sqlite3
 import threading
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from msgspec import Struct
+
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.telemetry.door import ReceiverBackoff, ReceiverDownError
-from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -251,8 +252,7 @@ def _group(messages: Iterable[Outgoing]) -> Iterator[list[Outgoing]]:
         yield some
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """When a delivery ends: see `deliver`."""
 
     stop: threading.Event

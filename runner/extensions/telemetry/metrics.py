@@ -16,10 +16,10 @@ import hmac
 import importlib.util
 import time
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from starlette.responses import PlainTextResponse, Response
 
 from runner.app.inspect.statistics import RUNNING, RunningTally, count_tasks, is_live
@@ -67,8 +67,7 @@ _OTHER = "other"
 _SHORTEST_TOKEN = 20
 
 
-@dataclass(frozen=True, slots=True)
-class TeamFigures:
+class TeamFigures(Struct, frozen=True):
     """The figures of a team's store; all empty where there is none."""
 
     states: Mapping[str, int] = field(default_factory=dict)
@@ -77,8 +76,7 @@ class TeamFigures:
     """Figures of each budget, by repository: `bound`, `spent`, `given`, `left`."""
 
 
-@dataclass(slots=True)
-class Folder:
+class Folder(Struct):
     """The facts about one build between two scrapes."""
 
     build: Build

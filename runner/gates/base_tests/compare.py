@@ -7,12 +7,13 @@ cases, and addresses and counters in a name do not tell tests apart.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner.gates.result_parsers import EXAMPLE
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ _IDLE = ("skipped", "xfailed")
 _BAD = ("failed", "error")
 
 
-@dataclass(frozen=True, slots=True)
-class CaseCounts:
+class CaseCounts(Struct, frozen=True):
     """The results of a run, by test: the number of cases by how they ended."""
 
     by_test: Mapping[str, Counter[str]]
@@ -106,8 +106,7 @@ class BaseTestFate(StrEnum):
     UNRUN = "could not run in its earlier version on this code"
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """One test that passed before, and does not say the same any more."""
 
     test: str

@@ -8,8 +8,10 @@ collected and passed is compared by id. It asks nothing where no test is touched
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.gates import contract_tests
 from runner.gates.base import Check, Proved, command_limits
@@ -30,7 +32,6 @@ from runner.gates.integrity import ASKED, integrity_proof, is_excused
 from runner.gates.meant_tests import Meaning, last_of
 from runner.gates.test_paths import holds_tests
 from runner.languages.registry import code_language
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Action, Finding, Severity
 from runner.process.base import Ended
@@ -84,8 +85,7 @@ def _limit_findings(findings: list[Finding]) -> Iterator[Finding]:
         yield replace(findings[_MOST], message=f"{findings[_MOST].message}{rest}")
 
 
-@dataclass(frozen=True, slots=True)
-class BaseComparison:
+class BaseComparison(Struct, frozen=True):
     """One comparison of a proposal with its base."""
 
     context: GateContext

@@ -7,12 +7,13 @@ task names it and it holds tests: whatever it is called.
 from __future__ import annotations
 
 import configparser
-from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.languages.registry import code_language
-from runner.lazy_dataclass import dataclass
 from runner.lazy_pattern import regex
 from runner.model import Action, Change, digest_of
 from runner.text.foreign_documents import parse_json, parse_toml
@@ -44,8 +45,7 @@ _ALIKE = 0.5
 _LARGEST = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Support:
+class Support(Struct, frozen=True):
     """The part of a change that belongs to tests, apart from the product."""
 
     product: tuple[Change, ...] = ()

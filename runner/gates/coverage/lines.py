@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.gates.test_paths import is_test_path
 from runner.impact.change import Changed, with_moves
 from runner.impact.python_blocks import ranges_of
 from runner.languages.registry import is_written_in
-from runner.lazy_dataclass import dataclass
 from runner.model import Observed, digest_of
 from runner.repo.git import text
 
@@ -26,16 +27,14 @@ Runs: TypeAlias = "dict[str, dict[str, set[int]]]"
 """Lines that ran, by path and then by test; a test without a name is the whole contract."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
+class Lines(Struct, frozen=True):
     """Lines of one file, numbered from 1."""
 
     executable: frozenset[int]
     ran: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """The measurements of one test contract, or of several."""
 
     runs: Runs = field(default_factory=dict)

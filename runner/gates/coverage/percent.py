@@ -13,12 +13,13 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from runner.gates.coverage.lines import Lines, assume_built
 from runner.gates.coverage.v8 import code_lines
 from runner.impact.python_blocks import ranges_of
 from runner.languages.javascript import TYPED
 from runner.languages.registry import code_language, is_written_in
-from runner.lazy_dataclass import dataclass
 from runner.model import Coverage
 from runner.process.tools import which
 from runner.text.syntax import one_at_a_time
@@ -33,8 +34,7 @@ _LONGEST = 600
 _NO_MAP = "make the build write source maps (tsconfig.json: sourceMap: true), or test the sources"
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(Struct, frozen=True):
     """One file: its own executable lines, and all of them."""
 
     path: str
@@ -62,8 +62,7 @@ class Unmeasured(NamedTuple):
     needed: str
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(Struct, frozen=True):
     """All files of a task, and what could not be measured."""
 
     files: tuple[Weighed, ...]
@@ -217,8 +216,7 @@ _NO_BODY = r"^\s*(?:(?:(?:async )?def .*?)?\)(?:\s*->.*?)?:\s*)?\.\.\.\s*(?:#|$)
 _SET = re.compile(r"^[ \t]*TYPE_CHECKING\s*(?::[^=\n]+)?=(?!\s*False\s*$)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Statements:
+class Statements(Struct, frozen=True):
     """The lines on which statements of a file begin, and where each other line belongs."""
 
     first: frozenset[int]

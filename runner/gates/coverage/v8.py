@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import field
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct, field
+
 from runner.gates.coverage.instrument import files_in, text_of
 from runner.gates.coverage.lines import Lines, merge
-from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,8 +35,7 @@ _NO_CODE = re.compile(r"[\s{}()\[\];,]*")
 _MOST_RANGES = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(Struct, frozen=True):
     """The engine's coverage of a project's files."""
 
     lines: dict[str, Lines] = field(default_factory=dict)

@@ -6,9 +6,11 @@ A family of the registry. All run a contract of the task in the scratch tree on 
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.gates import commands, contract_tests, lenient_scripts
@@ -21,7 +23,6 @@ from runner.gates.mutation.red_first import find_tests_of_change, select_tests
 from runner.gates.mutation.small_changes import SmallChange, find_small_changes
 from runner.gates.mutation.stryker_report import find_reported_survivors
 from runner.impact.python_blocks import spans_in
-from runner.lazy_dataclass import dataclass
 from runner.model import Change, Finding, Proof, ProvenBy, Severity, Verdict
 from runner.model.grades import STUB_UNKNOWN, is_code, proof_kind
 from runner.secrets.redact import redact
@@ -48,8 +49,7 @@ OTHER_BUILD = "the tests may run a build that is part of the change"
 NO_CONTRACT = "no test contract that must pass"
 
 
-@dataclass(slots=True)
-class CanFail:
+class CanFail(Struct):
     """The evidence on whether a task's contracts and gates can fail."""
 
     by: dict[str, BaseResult] = field(default_factory=dict)

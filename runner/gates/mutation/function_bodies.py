@@ -7,14 +7,15 @@ adds or modifies. Other checks run a command on that tree to see whether it can 
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.gates.left_out import is_left_out
 from runner.gates.test_paths import is_test_path
 from runner.languages.registry import code_row
 from runner.languages.syntax_tree import parse_file
-from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 from runner.text.syntax import python_tree
 
@@ -36,8 +37,7 @@ class Insertion(NamedTuple):
     text: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionBody:
+class FunctionBody(Struct, frozen=True):
     """A function that runs something: its place, and how to make it raise."""
 
     name: str

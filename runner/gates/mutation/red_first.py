@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner.gates.base_result import earlier
 from runner.gates.mutation.function_bodies import code_of, find_changed_functions, functions_in

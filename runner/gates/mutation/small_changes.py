@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.gates.coverage.lines import find_added_lines
 from runner.gates.left_out import is_logging_call
 from runner.gates.mutation.function_bodies import find_changed_functions, line_starts
-from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 
 if TYPE_CHECKING:
@@ -39,8 +40,7 @@ Place: TypeAlias = "tuple[int, int, str]"
 """Byte range of a file and the replacement text."""
 
 
-@dataclass(frozen=True, slots=True)
-class SmallChange:
+class SmallChange(Struct, frozen=True):
     """One change to one place of a function."""
 
     path: str
@@ -140,8 +140,7 @@ _TEXTS = ("<", "<=", ">", ">=", "==", "!=", "+", "-", "*", "/", "//", "%")
 _SIGNS = dict(zip(_TYPES, _TEXTS, strict=True)) | {"And": "and", "Or": "or"}
 
 
-@dataclass(frozen=True, slots=True)
-class _PythonFile:
+class _PythonFile(Struct, frozen=True):
     content: bytes
     starts: list[int]
 

@@ -14,13 +14,13 @@ import os
 import signal
 import sys
 import tempfile
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from msgspec import Struct, field
+
 from runner.config.shell_rules import Permit
 from runner.implementers.agents.preset import ACP_COMMAND
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.process.interactive import Dialogue
 from runner.process.own_command import OwnCommand
@@ -64,8 +64,7 @@ class _Asked(Exception):  # noqa: N818 - the same
     """Somebody wants the session to end."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Refusal(Struct, frozen=True):
     """An error that the agent answered with."""
 
     code: object
@@ -103,8 +102,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-@dataclass
-class Client:
+class Client(Struct):
     """The session and its agent."""
 
     wire: Dialogue
@@ -395,8 +393,7 @@ def _cancel_session(client: Client) -> None:
         client.wire.end()
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionQuestion:
+class PermissionQuestion(Struct, frozen=True):
     """One question."""
 
     call: Mapping[str, Any]
@@ -405,8 +402,7 @@ class PermissionQuestion:
     rules: str
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionReply:
+class PermissionReply(Struct, frozen=True):
     """The answer to an agent's permission request."""
 
     outcome: Mapping[str, str]

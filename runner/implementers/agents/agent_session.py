@@ -12,8 +12,11 @@ import os
 import re
 import threading
 import time
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import effects
 from runner.errors import RunnerError
@@ -37,7 +40,6 @@ from runner.implementers.agents.transcript import (
 from runner.implementers.base import CHECK, Mode, WorkResult
 from runner.implementers.call_pace import find_pacer
 from runner.implementers.command import decisions_in, read_regular, summarize, work
-from runner.lazy_dataclass import dataclass
 from runner.model import Failure, Finding, Network
 from runner.process.base import Ended as By
 from runner.process.tools import homes
@@ -110,8 +112,7 @@ class SessionProgram(Protocol):
         """Create the finding that the program is missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionResult:
+class SessionResult(Struct, frozen=True):
     """The result of a session."""
 
     result: WorkResult
@@ -153,8 +154,7 @@ def hold_session(
             return context.work()
 
 
-@dataclass(frozen=True, slots=True)
-class _SessionContext:
+class _SessionContext(Struct, frozen=True):
     """All that one session is made of."""
 
     program: SessionProgram
@@ -253,7 +253,7 @@ class _SessionContext:
         context, brief = self.context, self.brief
         hooks = self.program.preset.hooks
         hooking.install(hooks, self.household, self._rules(), self._hook, seen(self._hook))
-        plan = json.dumps(asdict(context.plan)) if context.plan else ""
+        plan = json.dumps(msgspec.to_builtins(context.plan)) if context.plan else ""
         variables = {
             "RUNNER_TASK": brief.task.id,
             "RUNNER_ATTEMPT": str(brief.attempt),
@@ -368,8 +368,7 @@ def _fill_placeholders(word: str, stands: Mapping[str, str]) -> str:
     return word
 
 
-@dataclass(frozen=True, slots=True)
-class SessionBounds:
+class SessionBounds(Struct, frozen=True):
     """The external limits that end a session."""
 
     left: Allowance

@@ -14,9 +14,10 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
 from runner.implementers.command import read_regular
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Finding
 from runner.process.tools import which
@@ -44,8 +45,7 @@ _ASSIGNED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AgentHome:
+class AgentHome(Struct, frozen=True):
     """The folder of one session, in the box, and what in it must be seen nowhere."""
 
     folder: Path

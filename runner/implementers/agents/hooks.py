@@ -10,8 +10,10 @@ import contextlib
 import json
 import shlex
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
 
 from runner import effects
 from runner.config.permissions import WRITE_TOOLS, Rulebook, format_subject, names_shell
@@ -19,7 +21,6 @@ from runner.config.shell_rules import SHELL, Permission, PermissionAnswer, Permi
 from runner.context.task_plan import files_of
 from runner.implementers.agents.preset import Hooks
 from runner.implementers.command import read_regular
-from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,8 +47,7 @@ _GEMINI_SETTINGS = ".gemini/settings.json"
 _CODEX_HOOKS = ".codex/hooks.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """The rules by which a hook judges a write."""
 
     task: str
@@ -128,7 +128,7 @@ def install(hooks: Hooks, household: AgentHome, rules: Rules, path: Path, seen: 
 
     `seen` is the path of the rules as the program sees it.
     """
-    household.put(path.name, json.dumps(asdict(rules)).encode())
+    household.put(path.name, json.dumps(msgspec.to_builtins(rules)).encode())
     # -P: the hook starts in the task's tree, from which Python would otherwise import `runner` or
     # `json.py`.
     command = shlex.join((sys.executable, "-P", "-m", "runner", "hook", "--rules", seen))

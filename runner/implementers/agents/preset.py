@@ -7,7 +7,8 @@ import time
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_pattern import regex
 from runner.model import Failure
 
@@ -23,8 +24,7 @@ LONGEST_WAIT = 24 * 3600.0
 _UNITS = {"m": 60.0, "h": 3600.0}
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(Struct, frozen=True):
     """Words that tell of a failure."""
 
     words: str
@@ -33,8 +33,7 @@ class Sign:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFailure:
+class KnownFailure(Struct, frozen=True):
     """A failure that was recognised by its words."""
 
     failure: Failure
@@ -156,8 +155,7 @@ class Hooks(StrEnum):
     GEMINI = "gemini"
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(Struct, frozen=True):
     """One agent program: without prompts, in a fresh session."""
 
     name: str
@@ -207,8 +205,7 @@ class Preset:
     """Its failure messages, in addition to the common ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Models:
+class Models(Struct, frozen=True):
     """The models of the four kinds of sessions; empty for the program's own default."""
 
     plan: str = ""

@@ -7,9 +7,11 @@ are read here: the last message, a plan, decisions, what it used, and why it fai
 from __future__ import annotations
 
 import sys
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.context.task_plan import files_of, plan_text
 from runner.context.tree import fence
@@ -17,7 +19,6 @@ from runner.implementers.agents.acp import is_acp, line_of, make_preset
 from runner.implementers.agents.preset import PRESETS, Dialect, Hooks, Models, Preset
 from runner.implementers.base import CHECK, ImplementerAnswer, Mode, WorkResult
 from runner.implementers.plan_answer import ASKED_FOR, plan_in, why_no_plan
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Failure, Finding, Network
 from runner.text.display import display
@@ -128,8 +129,7 @@ REVIEW = "agent-review"
 """Check name of a reviewing session."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentProgram:
+class AgentProgram(Struct, frozen=True):
     """A program that changes the tree by itself, named by a preset or by a person's shell line."""
 
     preset: Preset
@@ -269,8 +269,7 @@ class AgentProgram:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class AgentKind:
+class AgentKind(Struct, frozen=True):
     """The registry's line of one program."""
 
     name: str

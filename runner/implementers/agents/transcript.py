@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import re
 import signal
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.implementers.agents import preset
 from runner.implementers.base import CHECK, WorkResult
 from runner.implementers.command import failure
 from runner.journal.session_events import ToolCalled, ToolReturned
-from runner.lazy_dataclass import dataclass
 from runner.model import Failure, Finding, Usage, digest_of
 from runner.process.base import Ended
 from runner.secrets.redact import redact_head
@@ -41,8 +42,7 @@ _REMEMBERED = 4
 _LONGEST = 120
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """One call of a tool; two are the same with the same name and arguments."""
 
     name: str
@@ -58,8 +58,7 @@ class ToolCall:
         return (self.name, self.arguments) == (other.name, other.arguments)
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
+class Calls(Struct, frozen=True):
     """The last calls of one session.
 
     Polling a long command is no loop: the caller does not pass that call to `after`.
@@ -102,8 +101,7 @@ _WAITING = ("wait", "sleep", "bashoutput", "taskoutput", "task_output", "write_s
 """Tools that poll a long command: repeated calls are no loop."""
 
 
-@dataclass
-class Transcript:
+class Transcript(Struct):
     """Grows line by line; an open notebook, thus not frozen."""
 
     record: Callable[[Event], None]
@@ -215,8 +213,7 @@ _BROKEN = re.compile(
 """Crash messages of the runtimes of Python, Rust, Node and Go."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """The inputs for judging a session's end."""
 
     name: str
@@ -233,8 +230,7 @@ class Setting:
         return self.limits.hard != self.context.limits.hard
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """The reason why a session failed; empty where it succeeded."""
 
     finding: Finding | None = None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from enum import StrEnum
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.model.grades import is_code, is_document
 
 
@@ -31,8 +31,7 @@ class ForeignState(StrEnum):
     """Cancelled or deleted there: reported, not imported."""
 
 
-@dataclass(frozen=True, slots=True)
-class DoneMark:
+class DoneMark(Struct, frozen=True):
     """The place of a task's done mark in a file; in characters of its text, from 0."""
 
     start: int
@@ -43,8 +42,7 @@ class DoneMark:
     """Mark of an open task."""
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignTask:
+class ForeignTask(Struct, frozen=True):
     """A task as another tool's file has it."""
 
     key: str
@@ -65,8 +63,7 @@ class ForeignTask:
     prose: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignPlan:
+class ForeignPlan(Struct, frozen=True):
     """One file of another tool."""
 
     form: Form

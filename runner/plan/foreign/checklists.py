@@ -8,10 +8,11 @@ Sources: the templates that spec-kit and OpenSpec install, Kiro's documentation 
 from __future__ import annotations
 
 import re
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from runner.plan.foreign.base import (
     DoneMark,
     ForeignPlan,
@@ -60,8 +61,7 @@ _MOST = 5_000
 """Maximum tasks of one range: more is a typo."""
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """One item with a box."""
 
     indent: int

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.model import Budget, Network, Status
 from runner.model.task import MILESTONE, PRIORITIES, AcceptanceItem
 from runner.plan.document import read_plan
@@ -27,8 +28,7 @@ _LONGEST = 4_000
 """Maximum characters of imported prose or of one criterion."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewSection:
+class NewSection(Struct, frozen=True):
     """The text of one task's new section."""
 
     id: str

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]  # untyped; it tells where a text ends
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from runner.errors import RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model.task import PRIORITIES
 from runner.plan.foreign.base import (
@@ -43,8 +44,7 @@ _DEEPEST = 40
 # --- JSON, and where it stands --------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Value:
+class _Value(Struct, frozen=True):
     """A value of a JSON text: `of` is a dict or list of these, or a plain value."""
 
     of: Any

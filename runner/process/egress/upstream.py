@@ -10,7 +10,8 @@ import socket
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_module import lazy_module
 
 if TYPE_CHECKING:
@@ -48,8 +49,7 @@ class CannotReach(Exception):  # noqa: N818 - the word for what happened
         self.why, self.is_private = why, is_private
 
 
-@dataclass(frozen=True, slots=True)
-class Upstream:
+class Upstream(Struct, frozen=True):
     """The person's own proxy."""
 
     host: str
@@ -217,8 +217,7 @@ class Connections(Protocol):
         """Unregister a closed connection."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProxyRequest:
+class ProxyRequest(Struct, frozen=True):
     """A program's request to the proxy."""
 
     host: str

@@ -9,14 +9,14 @@ once its *same* value was seen unchanged for a whole ttl by the clock of whoever
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
-from dataclasses import field
 from threading import Event, RLock, Thread
 from time import sleep
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.repo.lease_text import BOUND, LeaseHolder, read_lease, refs_of, write_lease
 from runner.repo.objects import DURABLE
 from runner.repo.remote import Move, PublishError, Remote, RemoteDownError, Swap
@@ -52,8 +52,7 @@ _PATIENCE = 15.0
 """Total seconds for the release: enough on a busy machine, without waiting for a remote."""
 
 
-@dataclass(slots=True)
-class BranchLease:
+class BranchLease(Struct, dict=True):
     """The lease of one branch of one remote; as a context it is held, renewed and given back.
 
     One thread at a time speaks with the remote: renewals wait for landings and the reverse.
@@ -71,25 +70,24 @@ class BranchLease:
     run: str = ""
     doing: str = ""
     """Current work for the lease's text; sent with the next renewal."""
-    taken_from: LeaseHolder | None = field(default=None, init=False)
+    taken_from: LeaseHolder | None = None
     """Previous holder, if the lease was taken over from somebody else."""
-    trouble: str = field(default="", init=False)
+    trouble: str = ""
     """Why nothing more lands, as text; empty without a problem."""
     on_loss: Callable[[], object] = field(default=lambda: None)
     """Called once, from any thread, when another holder has the lease."""
-    _stack: ExitStack = field(default_factory=ExitStack, init=False)
-    _lock: RLock = field(default_factory=RLock, init=False)
-    _over: Event = field(default_factory=Event, init=False)
-    _until: float = field(default=0.0, init=False)
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _lock: RLock = field(default_factory=RLock)
+    _over: Event = field(default_factory=Event)
+    _until: float = 0.0
     """Time limit for releasing it, once the end has begun."""
-    _remote: Remote = field(init=False)
-    _ref: str = field(default="", init=False)
-    _value: str | None = field(default=None, init=False)
-    _mine: LeaseHolder = field(default=LeaseHolder(), init=False)
-    _tip: str | None = field(default=None, init=False)
+    _ref: str = ""
+    _value: str | None = None
+    _mine: LeaseHolder = LeaseHolder()
+    _tip: str | None = None
     """Commit of the remote's branch, as far as known."""
-    _lost: LeaseHolder | None = field(default=None, init=False)
-    _sent: set[str] = field(default_factory=set, init=False)
+    _lost: LeaseHolder | None = None
+    _sent: set[str] = field(default_factory=set)
     """Values that were pushed, perhaps without arriving."""
 
     # --- taking -------------------------------------------------------------------------

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.repo import refs
@@ -147,8 +148,7 @@ def let_go(repository: Repository, task: str) -> None:
     refs.drop_ref(repository, refs.own_name(repository, f"held/{task}"))
 
 
-@dataclass(frozen=True, slots=True)
-class Adopted:
+class Adopted(Struct, frozen=True):
     """The changes of a branch, restated against the checked-out commit."""
 
     branch: str

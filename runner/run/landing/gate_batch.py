@@ -7,12 +7,13 @@ with which it fails and without which it passes.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.held_out.part import AuthorTests, HeldOutPart
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, ReviewMode
 from runner.model.work import WAITS_FOR_BATCH
 from runner.run.landing.lander import Conflict, Moved
@@ -49,8 +50,7 @@ class BatchVerdict(NamedTuple):
     """With its findings, where the suite fails with it and passes without it."""
 
 
-@dataclass(slots=True)
-class GateBatch:
+class GateBatch(Struct):
     """Gathers members, asks for runs of the suite, and says what they mean; used by one thread."""
 
     preparation: Preparation

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.held_out.store import MissingFilesError
 from runner.journal.events import TaskLanded, TaskLanding
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, digest_of, grade_of
 from runner.model.grades import without_proof
@@ -61,8 +62,7 @@ def _paths(repository: Repository, commit: str) -> tuple[str, ...]:
     return tuple(one.path for one in changed)
 
 
-@dataclass(frozen=True, slots=True)
-class Landed:
+class Landed(Struct, frozen=True):
     """The commit is on the branch; `late` are paths where a person's file was kept."""
 
     commit: str
@@ -70,8 +70,7 @@ class Landed:
     late: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """A task's commit, and the one it stands on."""
 
     commit: str
@@ -79,8 +78,7 @@ class Made:
     parent: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """A task's proven outcome, and its commit on the one before; a check has none of its own."""
 
     task: Task
@@ -96,44 +94,38 @@ class Link:
         return self.commit if self.outcome.changes else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """The branch is elsewhere than the work began: prove the same changes on `base`."""
 
     base: str
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """The branch moved, and these files of the task with it."""
 
     base: str
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ConflictingFiles:
+class ConflictingFiles(Struct, frozen=True):
     """A person's edits or untracked files stand where the task wants to write."""
 
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
+class Elsewhere(Struct, frozen=True):
     """Another branch is checked out than the run began on: nothing lands."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Filtered:
+class Filtered(Struct, frozen=True):
     """Paths under a git filter such as LFS: their bytes are not what git would store."""
 
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unavailable:
+class Unavailable(Struct, frozen=True):
     """Held-out files that are to land are not on this machine any more."""
 
     message: str
@@ -143,8 +135,7 @@ Refusal: TypeAlias = Moved | Conflict | ConflictingFiles | Filtered | Elsewhere 
 Result: TypeAlias = Landed | Refusal
 
 
-@dataclass(slots=True)
-class Lander:
+class Lander(Struct):
     """Lands accepted outcomes, one at a time, in the order of the coordinator's turn."""
 
     root: Path

@@ -8,9 +8,10 @@ import pwd
 import socket
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.repo.lease_text import BOUND, LeaseHolder, read_lease, refs_of
 from runner.repo.remote import PublishError
 from runner.text.display import display
@@ -29,8 +30,7 @@ _OPEN = "open "
 """Prefix of a branch to which the remote is known to accept pushes."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseState:
+class LeaseState(Struct, frozen=True):
     """The state of a branch's lease in the remote."""
 
     ref: str
@@ -46,8 +46,7 @@ class LeaseState:
     """Whether it may be taken over: no renewal for a whole ttl."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseMemory:
+class LeaseMemory(Struct, frozen=True):
     """A clone's memory of leases, in the user's cache folder.
 
     The token of its own, by which it knows it again after a crash, and which value of another's it

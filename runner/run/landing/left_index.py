@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.repo import index_lock
 from runner.repo.read import Repository
 from runner.run.landing.lander import changes_between
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from runner.repo.index_lock import LockFile
 
 
-@dataclass(frozen=True, slots=True)
-class _Left:
+class _Left(Struct, frozen=True):
     """A lock of the runner's own, and the commit that its index belongs to."""
 
     lock: LockFile

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from runner.errors import RunnerError
 from runner.journal.events import TaskAdopted, TaskLanded
-from runner.lazy_dataclass import dataclass
 from runner.model import Status
 from runner.repo import index_lock
 from runner.repo.commit import commit_tree
@@ -36,8 +37,7 @@ _SHOWN = 5
 _CARRIED = "chore(runner): move held work onto a person's commit\n"
 
 
-@dataclass(frozen=True, slots=True)
-class ManualCommit:
+class ManualCommit(Struct, frozen=True):
     """The branch as it will be once a person has committed what landed."""
 
     repository: Repository

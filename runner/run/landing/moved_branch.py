@@ -9,12 +9,13 @@ until it has landed or failed, whatever else passes is parked.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.journal.events import PlanUpdated, TaskApproved, TaskFailed, TaskReopened, TaskStaled
 from runner.journal.session_events import EDIT
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, digest_of
 from runner.repo.merge import carry
 from runner.run.dependents import UNKNOWN, find_changed_fields
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
 ROUNDS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Parked:
+class Parked(Struct, frozen=True):
     """Work that passed and waits while another task has the turn; `how` it was approved."""
 
     task: Task
@@ -42,8 +42,7 @@ class Parked:
     how: str
 
 
-@dataclass(slots=True)
-class LandingQueue:
+class LandingQueue(Struct):
     """First come, first served, among those that were overtaken."""
 
     holder: str = ""
@@ -88,8 +87,7 @@ class LandingQueue:
         return left
 
 
-@dataclass(slots=True)
-class PlanConflict:
+class PlanConflict(Struct):
     """The plan's file as it is now; it is read only when it was saved by somebody else."""
 
     path: Path

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from difflib import SequenceMatcher
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.model import Action, Change, digest_of
 from runner.repo.git import text
 from runner.repo.trees import TreeChange
@@ -27,8 +27,7 @@ _EXACT = 4_000
 """Lines of both texts up to which every common line is matched."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnWork:
+class OwnWork(Struct, frozen=True):
     """A task's landed lines as they are in a later commit, and their surroundings."""
 
     changes: tuple[Change, ...] = ()
@@ -47,8 +46,7 @@ class OwnWork:
         return OwnWork(changes, {path: at for path, at in self.others.items() if path in kept})
 
 
-@dataclass(slots=True)
-class Landings:
+class Landings(Struct):
     """The commits that landed each task, asked of git once for each tip; for all threads."""
 
     repository: Repository

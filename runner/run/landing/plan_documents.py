@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.plan.ownership import add_owners
 from runner.repo.head import OWNERSHIP_MAP
 from runner.run.landing.status_writer import TimeQuota
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from runner.model import Status
 
 
-@dataclass(frozen=True, slots=True)
-class PlanDocument:
+class PlanDocument(Struct, frozen=True):
     """TASK-GRAPH.md: of it the statuses are ours."""
 
     path: str
@@ -33,8 +32,7 @@ class PlanDocument:
         return self.edited(committed, self.statuses())
 
 
-@dataclass(slots=True)
-class OwnershipDocument:
+class OwnershipDocument(Struct):
     """FILE_OWNERSHIP_MAP.md: of it the rows of files that tasks wrote are ours."""
 
     root: Path

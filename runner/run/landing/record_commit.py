@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.lazy_module import lazy_module
 from runner.repo.commit import commit_tree, sign_off
 from runner.repo.git import text
@@ -45,15 +46,13 @@ class RunDocument(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class _Write:
+class _Write(Struct, frozen=True):
     path: str
     mode: int
     content: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class LastRecord:
+class LastRecord(Struct, frozen=True):
     """The journal's facts about the last record commit that was made in this clone."""
 
     commit: str = ""

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import field
 from itertools import islice
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import StatusesPublished
 from runner.journal.grading import grade_one, grades_of
-from runner.lazy_dataclass import dataclass
 from runner.model import Grade, Status, digest_of, grade_of
 from runner.model.grades import is_grade, without_proof
 from runner.plan.edit import edit_statuses, find_spans
@@ -37,8 +37,7 @@ _LONGEST_REST, _TIMES_AS_LONG = 5.0, 10.0
 """Seconds, and multiple of the last duration, after which it runs whatever its cost."""
 
 
-@dataclass(slots=True)
-class TimeQuota:
+class TimeQuota(Struct):
     """Keeps what is written again and again (statuses, map, checkpoint) from growing with the plan.
 
     The first time is always affordable; then what was spent so far must stay below the share. One

@@ -5,13 +5,14 @@ Bounds and sums are pure values; a run's is heard from the journal while it goes
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.implementers.base import Allowance
 from runner.journal.events import AttemptFinished, TaskApproved
 from runner.journal.session_events import PlanProposed, ToolCalled
-from runner.lazy_dataclass import dataclass
 from runner.model import Reason, Status, Usage
 from runner.text.wording import name_attempt
 
@@ -35,8 +36,7 @@ WARNED_AT = 0.8
 MINUTE = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetLimits:
+class BudgetLimits(Struct, frozen=True):
     """The most that may be used; None where nothing is set."""
 
     minutes: float | None = None
@@ -48,8 +48,7 @@ class BudgetLimits:
 _NO_LIMITS = BudgetLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """The used budget."""
 
     seconds: float = 0.0
@@ -204,8 +203,7 @@ def was_one_attempts(known: TaskState) -> bool:
     )
 
 
-@dataclass(slots=True)
-class RunBudget:
+class RunBudget(Struct):
     """One for each run; its minutes are watched elsewhere, by the clock."""
 
     settings: Settings

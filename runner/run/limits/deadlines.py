@@ -7,13 +7,13 @@ later time hold no slot, and nobody waits for them.
 from __future__ import annotations
 
 import heapq
-from dataclasses import field
 from enum import StrEnum
 from itertools import count
 from random import Random
 from typing import TYPE_CHECKING
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct, field
+
 from runner.run.limits import budget
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ def chance(*of: object) -> float:
     return Random("/".join(map(str, of))).random()  # noqa: S311 - no secret depends on it
 
 
-@dataclass(slots=True)
-class Backoff:
+class Backoff(Struct):
     """Knows no clock: times are seconds of whatever clock the caller has."""
 
     _due: list[tuple[float, int, str]] = field(default_factory=list)
@@ -82,8 +81,7 @@ _USED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(Struct, frozen=True):
     """A time by whatever clock the caller has, in seconds."""
 
     at: float
@@ -119,8 +117,7 @@ def of_run(settings: Settings, now: float) -> Deadline | None:
     return Deadline(now + minutes * budget.MINUTE, Scope.RUN, minutes) if minutes else None
 
 
-@dataclass(slots=True)
-class Deadlines:
+class Deadlines(Struct):
     """Those of everything that goes on now; knows no clock."""
 
     _of: dict[str, Deadline] = field(default_factory=dict)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
-from runner.lazy_dataclass import dataclass
+from msgspec import Struct
+
 from runner.model import Failure, Finding, Reason
 from runner.text.wording import name_attempt
 
@@ -31,8 +32,7 @@ LONGEST_ASKED = 3600.0
 """Maximum seconds a provider may ask to wait; for longer ones the task is BLOCKED."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(Struct, frozen=True):
     """Exponential back-off with jitter; all times in seconds."""
 
     first: float
@@ -47,8 +47,7 @@ class Pause:
         return even * (1 + self.jitter * (2 * chance - 1))
 
 
-@dataclass(frozen=True, slots=True)
-class FailureAction:
+class FailureAction(Struct, frozen=True):
     """The reaction to one class of failure."""
 
     tries: int
@@ -68,15 +67,13 @@ COURSES: Mapping[Failure, FailureAction] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
+class Again(Struct, frozen=True):
     """Another attempt, after so many seconds."""
 
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Over:
+class Over(Struct, frozen=True):
     """No further attempt."""
 
     reason: Reason

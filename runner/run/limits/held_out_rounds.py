@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner.model import Ending, Finding, Reason, Severity, Verdict
 from runner.model.words import HELD_OUT, HELD_OUT_FAILED

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.errors import ExitCode
 from runner.journal.events import TaskBlocked, TaskFailed
 from runner.journal.task_state import Try
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Failure, Finding, Reason
 from runner.run.limits import budget, failure_policy
 from runner.run.limits.deadlines import Backoff, Scope, chance
@@ -40,8 +41,7 @@ def _nobody(_text: str) -> None:
     """Ignore the text."""
 
 
-@dataclass(slots=True)
-class Retries:
+class Retries(Struct):
     """Decides it by the tables of `failure_policy`, `loops` and `budget`; asks no implementer."""
 
     journal: JournalWriter

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from runner import effects
-from runner.lazy_dataclass import dataclass
 from runner.run.limits import (
     budget,
 )
@@ -24,8 +24,7 @@ _THE_RUN = ""
 """Key of the run's own deadline."""
 
 
-@dataclass(slots=True)
-class Timers:
+class Timers(Struct):
     """Asks the clock of `effects` alone, so that a simulation can run it; nobody is held up."""
 
     workers: WorkerPool

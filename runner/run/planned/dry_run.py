@@ -6,15 +6,16 @@ about, no phase is kept under a ref, and the logs stay in the user's cache.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.config.settings import ReviewSettings
 from runner.context.task_plan import files_of
 from runner.implementers.base import Mode
 from runner.journal.session_events import PlanProposed
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, ReviewMode, Usage, digest_of
 from runner.run.planned.phases import phase_step
 from runner.run.resource_locks import is_glob
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from runner.run.preparation import Preparation
 
 
-@dataclass(frozen=True, slots=True)
-class DrySession:
+class DrySession(Struct, frozen=True):
     """One call of the implementer: what for, and what came of it."""
 
     kind: str
@@ -37,8 +37,7 @@ class DrySession:
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
+class Covered(Struct, frozen=True):
     """The planned paths, and the paths that were changed; sorted."""
 
     planned: tuple[str, ...]
@@ -48,8 +47,7 @@ class Covered:
     unplanned: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True, dict=True):
     """The result that the task would have now."""
 
     task: Task

@@ -6,15 +6,16 @@ one the whole is proven and lands as one commit. A run that is killed goes on wi
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.context.task_plan import files_of, plan_text
 from runner.gates import commands
 from runner.gates.registry import together
 from runner.implementers.base import Mode
 from runner.journal.events import GateCompleted, GateStarted
-from runner.lazy_dataclass import dataclass
 from runner.model import ReviewMode, Severity
 from runner.repo.commit import commit_tree
 from runner.repo.merge import carry
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
     from runner.run.assignment import Assignment, WorkerContext
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """The next attempt of a task: a session in plan mode, or work under a plan."""
 
     mode: Mode = Mode.EXECUTE

@@ -6,9 +6,10 @@ read-only, and the tree is asked afterwards whether anything changed all the sam
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner.config.permissions import write_finding
 from runner.context.task_plan import files_of, plan_text, redact_plan, relate_paths

@@ -5,8 +5,10 @@ A plan is an event and a file under `artifacts/build/plans/`; a person's word is
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.context.task_plan import plan_text, read_plan, redact_plan
 from runner.implementers.base import Mode
@@ -16,7 +18,6 @@ from runner.journal.events import (
 )
 from runner.journal.plan_fold import CHECK, PHASE, PLAN, is_about_the_plan, waits
 from runner.journal.session_events import PlanProposed, PlanReviewed
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Status, digest_of
 from runner.repo.refs import sweep_drafts
@@ -60,8 +61,7 @@ _NO_REVIEWER = (
 _MODE = 0o100644
 
 
-@dataclass
-class TaskPlans:
+class TaskPlans(Struct):
     """Knows which tasks are planned first, has plans reviewed, and keeps them and their phases."""
 
     root: Path

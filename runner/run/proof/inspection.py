@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import field, replace
 from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner import effects
 from runner.gates import shim
 from runner.gates.base import GateContext
 from runner.gates.coverage.instrument import data_folder, make_empty_folder
 from runner.held_out.part import split_task
-from runner.lazy_dataclass import dataclass
 from runner.model import Verdict
 from runner.model.words import NOT_VERIFIED_HERE
 from runner.run.landing.own_work import Landings, OwnWork, own_work
@@ -49,8 +50,7 @@ _PATIENCE = 2.0
 """Seconds before a verification reports its progress, and between two such lines."""
 
 
-@dataclass(slots=True)
-class Inspection:
+class Inspection(Struct, dict=True):
     """One verification of one commit, which an interruption may end at any moment."""
 
     repository: Repository
@@ -59,7 +59,6 @@ class Inspection:
     environ: Mapping[str, str]
     head: str
     say: Callable[[str], None]
-    workers: WorkerPool = field(init=False)
     _began: float = field(default_factory=effects.monotonic)
 
     def __post_init__(self) -> None:
@@ -272,8 +271,7 @@ _OF_A_CHANGE = frozenset({_COVERAGE, "acceptance", "integrity", "mutation"})
 mutants are a sample, tried where the settings say so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One thing that is not as the evidence says."""
 
     check: str

@@ -10,13 +10,13 @@ task's proof has run on them.
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct, field
+
 from runner.journal.records import commits_made
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.plan.globs import is_glob
@@ -88,8 +88,7 @@ class _Landing(NamedTuple):
         return not self.task or "Spec" in self.trailers
 
 
-@dataclass
-class Bytes:
+class Bytes(Struct):
     """The landed content in the history of one head, and the current content."""
 
     repository: Repository

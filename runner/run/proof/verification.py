@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.errors import ExitCode
 from runner.gates.registry import FAMILIES, CheckFamily
-from runner.lazy_dataclass import dataclass
 from runner.model import Coverage, Network, Proof, Severity, Verdict
 from runner.model.words import HELD_OUT_MISSING
 from runner.model.work import UNREAD
@@ -33,16 +34,14 @@ _OF_A_CHANGE = frozenset({"integrity", "mutation"})
 _GOOD = frozenset({Verdict.PASS, Verdict.FLAKY, Verdict.SKIPPED, Verdict.KNOWN})
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """A task that is DONE, and what the journal knows of it."""
 
     task: Task
     known: TaskState
 
 
-@dataclass(frozen=True, slots=True)
-class CheckJob:
+class CheckJob(Struct, frozen=True):
     """Checks that run one after the other in one scratch tree."""
 
     steps: tuple[tuple[Subject, tuple[Step, ...]], ...]
@@ -50,8 +49,7 @@ class CheckJob:
     """All tasks of a shared command; empty if each step belongs to its own task."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inspected:
+class Inspected(Struct, frozen=True):
     """The facts about one task on this tree."""
 
     task: str
@@ -87,8 +85,7 @@ class Inspected:
         return tuple(dict.fromkeys([*bad, *refused]))
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Struct, frozen=True):
     """The combined result of all checks on one tree."""
 
     head: str
@@ -138,8 +135,7 @@ class Verified:
         return ExitCode.PERSON if self.unrun else ExitCode.OK
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationPlan:
+class VerificationPlan(Struct, frozen=True):
     """The commands that a verification has to run, and those that it can skip."""
 
     subjects: tuple[Subject, ...]

@@ -7,13 +7,13 @@ anywhere but in the journal, so a run that was killed in between goes on from th
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from runner.contracts.entries import documents
 from runner.journal.events import CUT_OFF, TaskApproved, TaskStaled
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.plan.globs import is_glob, matches
@@ -39,8 +39,7 @@ else:
     document = lazy_module("runner.contracts.document")
 
 
-@dataclass
-class TaskExports:
+class TaskExports(Struct, dict=True):
     """Asks the commits: the history is read once for each head."""
 
     repository: Repository
@@ -124,8 +123,7 @@ def _break(change: Changed) -> str:
     return f"{found[0].path} {found[0].text}".strip() if found else "it breaks its users"
 
 
-@dataclass(frozen=True, slots=True)
-class StaleVerdict:
+class StaleVerdict(Struct, frozen=True):
     """The verdict on a task that is STALE through its dependencies."""
 
     proves: bool
@@ -228,8 +226,7 @@ def _through(task: Task, before: Iterable[str], state: RunState, anew: Collectio
     return next((one for one in before if one in anew), "")
 
 
-@dataclass
-class EarlyCutoff:
+class EarlyCutoff(Struct, dict=True):
     """Lets go what nothing has changed for; the coordinator's, as the journal is."""
 
     tasks: Mapping[str, Task]

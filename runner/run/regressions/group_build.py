@@ -7,12 +7,13 @@ last proof has passed, so the tree is never red.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.lazy_dataclass import dataclass
 from runner.model import Ending, Finding, Reason, Status, digest_of
 from runner.run.landing.lander import Landed, Moved, changes_between
 from runner.run.landing.moved_branch import put_back
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from runner.run.preparation import Preparation
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """The coordinator's clock, and its ear while nobody works."""
 
     hours: Timers
@@ -67,8 +67,7 @@ class AssignmentWork(Protocol):
         """Return the outcome of the assignment."""
 
 
-@dataclass(slots=True)
-class GroupBuild:
+class GroupBuild(Struct):
     """Builds groups, one at a time, while nothing else runs."""
 
     preparation: Preparation

@@ -11,16 +11,17 @@ earlier runs shows which tests fail soonest.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.contracts import entries
 from runner.impact import inputs, reach
 from runner.impact.change import Changed, explain_undeclared
 from runner.impact.python_blocks import is_quiet
 from runner.impact.reasons import Affected, Basis, Depth, Impacted, Why, Width
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model import Ending, Verdict
 
@@ -52,8 +53,7 @@ def _never(_task: Task, _outcome: Outcome, _head: str) -> str:
     return "it is unknown"
 
 
-@dataclass(slots=True)
-class ProofReuse:
+class ProofReuse(Struct):
     """The proven part of tasks whose branch moved on, until the rest of their proof is complete."""
 
     why_not: Callable[[Task, Outcome, str], str] = _never

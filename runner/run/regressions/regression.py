@@ -8,8 +8,9 @@ completed from the first that is there.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from runner.gates.regression import PREFIX, find_broken_tasks
 from runner.journal.events import (

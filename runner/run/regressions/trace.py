@@ -7,10 +7,12 @@ what the change is large and not what the plan is long. A plan without test cont
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import field, replace
 from functools import cached_property
 from threading import Timer
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from runner.contracts.entries import name_checks
 from runner.gates.regression import Suspects, Traced, failures_before
@@ -19,7 +21,6 @@ from runner.impact import inputs
 from runner.impact.change import Changed
 from runner.impact.store import ImpactStore
 from runner.impact.traces import Observations, hit
-from runner.lazy_dataclass import dataclass
 from runner.lazy_module import lazy_module
 from runner.model.words import Severity, Status
 from runner.model.work import Finding
@@ -56,8 +57,7 @@ _PATIENCE = 2.0
 _READING = "indexing which files refer to each other, to see what a change may break (once)"
 
 
-@dataclass
-class Tracer:
+class Tracer(Struct, dict=True):
     """Answers which tests a change may break; used by one thread."""
 
     repository: Repository
@@ -333,8 +333,7 @@ def _in_doubt(doubts: tuple[Why, ...]) -> tuple[Finding, ...]:
     )
 
 
-@dataclass
-class TestSelection:
+class TestSelection(Struct, dict=True):
     """Makes proofs to run of reasons; the coordinator's."""
 
     tasks: Mapping[str, Task]

@@ -1,6 +1,6 @@
 """Drafts, builds and proves at once, as the clone of an issue would; what it did outlives kills."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from runner.extensions.bridge.builder import BuildFacts, CommandExit, IssueTask
 from runner.journal.session_events import DraftProposed

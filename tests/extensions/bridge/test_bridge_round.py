@@ -4,7 +4,6 @@ import threading
 import time
 from concurrent.futures import wait
 from contextlib import nullcontext
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
@@ -20,7 +19,6 @@ from runner.extensions.bridge.issue_clone import CLONE, find_journal
 from runner.extensions.bridge.issue_context import BridgeStoppedError
 
 
-@dataclass
 class Rounds(Bridge):
     """A bridge whose issues are worked on by what a test puts here."""
 

@@ -1,11 +1,10 @@
 """People who may not push, or not any more, and texts that are made to mislead who may."""
 
-from dataclasses import replace
-
 import pytest
 from clone_place import Place
 from fake_builder import ROW
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 
 from runner.extensions.bridge.builder import BuildFacts, CommandExit
 from runner.extensions.bridge.comment_text import (

@@ -1,11 +1,11 @@
 """Foreign words act nowhere in what is written: no mention, no closing, no image, no markup."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from fake_builder import ROW
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 
 from runner.model import Status
 

@@ -1,12 +1,12 @@
 """One issue through the steps: who may say what, and that a kill at any call doubles nothing."""
 
 import os
-from dataclasses import replace
 from functools import cache
 
 import pytest
 from forge_server import ForgeServer
 from issue_case import Case, Direct, KilledError, Killing
+from msgspec.structs import replace
 
 from runner.app.draft.draft_review import DraftVerdict
 from runner.model import ReviewMode

@@ -1,9 +1,8 @@
 """A review that asks for changes of a pull request has tasks revised, by the files it speaks of."""
 
-from dataclasses import replace
-
 import pytest
 from fake_builder import ROW
+from msgspec.structs import replace
 from shop import BASE, DRAFT
 
 from runner.app.draft.draft_review import read_verdict, review_draft

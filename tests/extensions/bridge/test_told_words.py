@@ -1,8 +1,7 @@
 """What the comment tells whoever reads it: what is so, what ended it, and what can be said next."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from runner.extensions.bridge.builder import CommandExit
 

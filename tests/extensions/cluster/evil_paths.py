@@ -1,6 +1,6 @@
 """A preload for a worker that adds files nobody asked for to what it has proven."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from runner.extensions.cluster import entrypoint
 from runner.extensions.cluster.message import as_bytes, read_answer, read_job

@@ -1,7 +1,8 @@
 """A model that follows a script, and a desk for it with the real write pipeline behind it."""
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from runner.config.settings import Settings
 from runner.extensions.llm.model import ModelLoop, NamedModel

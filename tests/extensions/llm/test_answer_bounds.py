@@ -2,10 +2,10 @@
 
 import threading
 import time
-from dataclasses import replace
 
 import pytest
 from llm_server import Server, says
+from msgspec.structs import replace
 
 pytest.importorskip("pydantic_ai", reason="the extra `llm` is not installed")
 

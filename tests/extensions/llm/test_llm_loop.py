@@ -1,7 +1,7 @@
 import json
 import threading
-from dataclasses import replace
 
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.config.shell_rules import Permission, Permit

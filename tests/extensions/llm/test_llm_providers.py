@@ -3,11 +3,11 @@
 import os
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from llm_server import Answer, Server, says
+from msgspec.structs import replace
 from settings_of import settings_of
 from wire import FORMATS, sse
 
@@ -213,7 +213,7 @@ def test_a_silent_model_does_not_hold_up_a_run_that_ends(ask, chat):
 class Counted(Pacer):
     """One that counts the calls that it gives."""
 
-    given = 0
+    given: int = 0
 
     def take(self):
         seconds = super().take()

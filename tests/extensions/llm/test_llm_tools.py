@@ -2,9 +2,9 @@
 
 import errno
 import os
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner import effects

@@ -2,9 +2,9 @@
 
 import threading
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import event
 from store_build import a_store, new_database
 from test_store import a_build

@@ -7,11 +7,11 @@ import shutil
 import signal
 import sqlite3
 import time
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from workers import PATIENCE, a_slow_step, a_step, family, journal_of, let_lapse, wait_until
 from workplace import NO_PROOF, Workplace, a_task
 

@@ -1,6 +1,5 @@
 """What befalls a worker at a bad moment: nothing is lost, nothing goes on for ever."""
 
-import dataclasses
 import fcntl
 import os
 import shutil
@@ -10,6 +9,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 from settings_of import settings_of
 from store_build import new_database
@@ -131,7 +131,7 @@ def test_a_row_whose_id_is_a_path_leads_out_of_no_folder(workers, tmp_path, said
     build = workers.queue(workers.repository("shop", a_step(1)))
     theirs = tmp_path / "theirs"
     (theirs / "repository").mkdir(parents=True)
-    row = dataclasses.replace(build, id=said.format(theirs=theirs))
+    row = msgspec.structs.replace(build, id=said.format(theirs=theirs))
     home = tmp_path / "builds"
     clone = BuildClone(
         row, home, CloneCache(tmp_path / "cache", 1e9), os.environ, (), (str(tmp_path),)
@@ -152,7 +152,7 @@ def test_a_copy_that_another_worker_takes_away_meanwhile_is_passed_over(tmp_path
 
 def test_a_clone_that_hangs_is_left_as_soon_as_the_worker_is_ended(workers):
     shop = workers.repository("shop", a_step(1))
-    build = workers.queue(dataclasses.replace(shop, url="ssh://nowhere.invalid/shop.git"))
+    build = workers.queue(msgspec.structs.replace(shop, url="ssh://nowhere.invalid/shop.git"))
     witness, slow = workers.folder / "asked", workers.folder / "slow"
     slow.write_text(f"#!/bin/sh\necho >>{witness}\nexec sleep 300\n")
     slow.chmod(0o755)
@@ -301,7 +301,7 @@ def test_a_build_that_is_claimed_again_while_its_clone_goes_loses_nothing(
     left.clone.journal.unlink()
     finish_build(workers.store, left.mine, "COMPLETED", "")
     remove = effects.remove_tree
-    again = dataclasses.replace(left.clone)
+    again = msgspec.structs.replace(left.clone)
 
     def go_on_meanwhile(folder, **more):
         if Path(folder).parent == left.clone.home:  # and none that git is asked in

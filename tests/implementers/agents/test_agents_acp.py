@@ -5,11 +5,11 @@ import shlex
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import acp_agent
 import pytest
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.config.settings import Settings

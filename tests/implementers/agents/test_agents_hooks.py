@@ -1,9 +1,9 @@
 """What the hook of a session kept back is asked of a person, whatever else stands in its file."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from runner.config.shell_rules import Permission, PermissionAnswer, Permit
 from runner.implementers.agents.hooks import Rules, ask_about_blocked, save_question

@@ -2,11 +2,11 @@
 
 import os
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner import effects

@@ -1,9 +1,9 @@
 """A crew on a virtual clock: results fail, get lost, come late, twice, or in another order."""
 
 import heapq
-from dataclasses import replace
 from itertools import count
 
+from msgspec.structs import replace
 from simulated_world import proposal
 
 from runner.journal.events import GateCompleted
