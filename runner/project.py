@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from runner.process import base, environments, platform, tools
     from runner.repo import read
     from runner.repo.head import Folders, Head
-    from runner.run import older_text
+    from runner.run import outdated_plan
     from runner.secrets import redact
     from runner.writes import safe_io
 else:
@@ -57,7 +57,7 @@ else:
     environments = lazy_module("runner.process.environments")
     graph = lazy_module("runner.plan.graph")
     implementer_registry = lazy_module("runner.implementers.registry")
-    older_text = lazy_module("runner.run.older_text")
+    outdated_plan = lazy_module("runner.run.outdated_plan")
     platform = lazy_module("runner.process.platform")
     ownership = lazy_module("runner.plan.ownership")
     read = lazy_module("runner.repo.read")
@@ -294,10 +294,10 @@ class Project:
         return found
 
     @property
-    def plan_file(self) -> older_text.PlanFile:
+    def plan_file(self) -> outdated_plan.PlanFile:
         """The plan as git is asked about it."""
         prefixes = self.settings.build.id_prefixes
-        return older_text.PlanFile(self.plan_path, self.statuses_in, prefixes)
+        return outdated_plan.PlanFile(self.plan_path, self.statuses_in, prefixes)
 
     def plan(self, data: bytes) -> Plan:
         """Parse the plan in these bytes; problems are returned, not raised."""
