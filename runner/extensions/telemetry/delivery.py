@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.telemetry.door import ReceiverBackoff, ReceiverDownError
+from runner.extensions.telemetry.receiver import ReceiverBackoff, ReceiverDownError
 from runner.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from runner.extensions.telemetry.door import Receiver
     from runner.extensions.telemetry.outbox import Outbox, Outgoing
+    from runner.extensions.telemetry.receiver import Receiver
 
 # --- cursors --------------------------------------------------------------------------
 
