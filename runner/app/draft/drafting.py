@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from runner.app.build.suitability import carry_trust, require_trust
+from runner.app.build.preconditions import carry_trust, require_trust
 from runner.app.draft.draft_checks import DraftCheck, Target, check_sections
 from runner.app.draft.draft_prompt import compose_question
 from runner.app.inspect.repository_analysis import analyse

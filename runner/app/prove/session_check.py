@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from runner import effects
-from runner.app.build.suitability import require_trust
+from runner.app.build.preconditions import require_trust
 from runner.app.change import change_source
 from runner.app.change.impact_question import ImpactRequest, find_impact
 from runner.app.prove.prove_tree import reprove
