@@ -30,7 +30,7 @@ from runner.run.landing.lease_standing import (
     person_name,
 )
 from runner.run.landing.protection import require_open
-from runner.run.landing.remote_tip import PUBLISHING, is_cut_off, require_same
+from runner.run.landing.remote_divergence import PUBLISHING, is_cut_off, require_same
 from runner.text.display import display
 
 if TYPE_CHECKING:
