@@ -10,7 +10,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.gates.left_out import is_left_out
+from runner.gates.mutation_exclusions import is_left_out
 from runner.gates.test_paths import is_test_path
 from runner.languages.registry import code_row
 from runner.languages.syntax_tree import parse_file

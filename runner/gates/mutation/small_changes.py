@@ -9,8 +9,8 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
 from runner.gates.coverage.lines import find_added_lines
-from runner.gates.left_out import is_logging_call
 from runner.gates.mutation.function_bodies import find_changed_functions, line_starts
+from runner.gates.mutation_exclusions import is_logging_call
 from runner.lazy_dataclass import dataclass
 from runner.model import digest_of
 
