@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Loaded, Settings
     from runner.contracts import entries
-    from runner.held_out import site
+    from runner.held_out import slot_context
     from runner.implementers import registry as implementer_registry
     from runner.journal.state import RunState
     from runner.model import Digest, Status, Task
@@ -62,7 +62,7 @@ else:
     ownership = lazy_module("runner.plan.ownership")
     read = lazy_module("runner.repo.read")
     redact = lazy_module("runner.secrets.redact")
-    site = lazy_module("runner.held_out.site")
+    slot_context = lazy_module("runner.held_out.slot_context")
     safe_io = lazy_module("runner.writes.safe_io")
     spans = lazy_module("runner.plan.spans")
     tools = lazy_module("runner.process.tools")
@@ -203,12 +203,12 @@ class Project:
             return False
 
     @cached_property
-    def held_out(self) -> site.HeldOutFolders:
+    def held_out(self) -> slot_context.HeldOutFolders:
         """Folders of the plan's held-out files; they need not exist."""
         named = self.settings.proof.held_out_dir
         path = f"{self.inside}/{self.plan_path}".lstrip("/")
-        chosen = expand_home(named) if named else None
-        return site.HeldOutFolders.of(self.places.held_out, self.folders.common, path, chosen)
+        known = self.places.held_out, self.folders.common, path
+        return slot_context.HeldOutFolders.of(*known, expand_home(named) if named else None)
 
     @property
     def plan_bytes(self) -> bytes:
