@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class RunStarted(NamedTuple):
-    """A run began, on this head and plan."""
+    """A run started on this HEAD and plan."""
 
     head: str
     branch: str
@@ -59,7 +59,7 @@ class RunStarted(NamedTuple):
 
 
 class RunFinished(NamedTuple):
-    """A run ended by itself."""
+    """A run ended in order; a killed run has no such event."""
 
     exit: int
     head: str
@@ -70,19 +70,19 @@ class RunFinished(NamedTuple):
 
 
 class RunStuck(NamedTuple):
-    """Nothing is ready and nothing runs; these tasks wait."""
+    """No task is ready or running; these tasks wait."""
 
     waiting: tuple[str, ...]
 
 
 class ModeSwitched(NamedTuple):
-    """The run goes on in another mode."""
+    """The run continues in another mode."""
 
     mode: str
 
 
 class PlanUpdated(NamedTuple):
-    """The plan was read and is not the one of before."""
+    """The runner read a plan that differs from the one before."""
 
     plan: Digest
 
@@ -91,7 +91,7 @@ class PlanUpdated(NamedTuple):
 
 
 class AttemptStarted(NamedTuple):
-    """A worker took the task; `mode` is `build`, `prove` (the proof alone), `plan`, or `phase`."""
+    """An attempt started; `mode` is `build`, `prove` (only the proof), `plan` or `phase`."""
 
     base: str
     implementer: str
@@ -108,7 +108,7 @@ class AttemptStarted(NamedTuple):
 
 
 class AttemptFinished(NamedTuple):
-    """A worker came back; nothing has landed yet."""
+    """An attempt ended; nothing of it has landed yet."""
 
     ending: Ending
     tree: str
@@ -132,7 +132,7 @@ class AttemptFinished(NamedTuple):
 
 
 class WriteStaged(NamedTuple):
-    """A proposed change to one file is kept as it is, and waits."""
+    """A proposed change of one file is stored unchanged, and waits."""
 
     path: str
     action: Action
@@ -156,7 +156,7 @@ class WriteReviewed(NamedTuple):
 
 
 class WriteRejected(NamedTuple):
-    """A person refused a change."""
+    """A person rejected a change."""
 
     path: str
     before: Digest | None
@@ -166,7 +166,7 @@ class WriteRejected(NamedTuple):
 
 
 class GateStarted(NamedTuple):
-    """A command of the proof was started."""
+    """A command of the proof started."""
 
     gate: str
     command: str
@@ -179,7 +179,7 @@ class GateCompleted(NamedTuple):
 
 
 class StageCompleted(NamedTuple):
-    """A part of an attempt that is no command of its proof took this many seconds."""
+    """A part of an attempt, other than a command of its proof, took this many seconds."""
 
     stage: str
     seconds: float
@@ -189,7 +189,7 @@ class StageCompleted(NamedTuple):
 
 
 class TaskLanding(NamedTuple):
-    """The next thing to happen is this commit; written before anything of it is done."""
+    """The runner is about to make this commit; recorded before the first effect."""
 
     tree: str
     parent: str
@@ -202,7 +202,7 @@ class TaskLanding(NamedTuple):
 
 
 class TaskLanded(NamedTuple):
-    """The commit is on the branch; `late` are paths that somebody changed meanwhile and keeps."""
+    """The commit is on the branch; the files in `late` keep edits that somebody made meanwhile."""
 
     commit: str
     tree: str
@@ -211,7 +211,7 @@ class TaskLanded(NamedTuple):
 
 
 class TaskDone(NamedTuple):
-    """The task is DONE; this is what that rests on."""
+    """The task is DONE, with this evidence."""
 
     spec: Spec
     commit: str = ""
@@ -228,13 +228,13 @@ class TaskDone(NamedTuple):
 
 
 class TaskFailed(NamedTuple):
-    """One attempt was not good enough; another may follow."""
+    """An attempt failed; another may follow."""
 
     findings: tuple[Finding, ...] = ()
 
 
 class TaskBlocked(NamedTuple):
-    """The task cannot go on without a person."""
+    """The task cannot continue without a person."""
 
     reason: Reason
     note: str
@@ -260,7 +260,7 @@ CUT_OFF = "early cut-off"
 
 
 class TaskApproved(NamedTuple):
-    """A STALE or BLOCKED task may run again, or held work land: `by` whom, and why."""
+    """A STALE or BLOCKED task may run again, or held work may land; `by` names the approver."""
 
     by: str = ""
     note: str = ""
@@ -269,7 +269,7 @@ class TaskApproved(NamedTuple):
 
 
 class TaskAdopted(NamedTuple):
-    """The task counts as DONE on somebody's word: a person's, or the commits' trailers."""
+    """The task counts as DONE because a person or the trailers of commits say so."""
 
     spec: Spec | None
     commit: str = ""
@@ -281,7 +281,7 @@ class TaskAdopted(NamedTuple):
 
 
 class TaskReopened(NamedTuple):
-    """A person wants the task done again from the beginning."""
+    """A person requested that the task is built again from the start."""
 
     note: str = ""
     by: str = ""
@@ -291,7 +291,7 @@ class TaskReopened(NamedTuple):
 
 
 class StatusesPublished(NamedTuple):
-    """These statuses were written into the plan; tasks not named keep their last."""
+    """The runner wrote these statuses into the plan; other tasks keep theirs."""
 
     statuses: dict[str, Status]
     head: str
@@ -299,7 +299,7 @@ class StatusesPublished(NamedTuple):
 
 
 class ChangeRecorded(NamedTuple):
-    """A `!change` was written down."""
+    """A `!change` was recorded."""
 
     number: int
     text: str
@@ -313,7 +313,7 @@ class ChangeRecorded(NamedTuple):
 
 
 class CheckpointWritten(NamedTuple):
-    """CHECKPOINT.md got the lines of these tasks (`line`), or a checkpoint of them (`full`)."""
+    """CHECKPOINT.md got a line for each of these tasks (`line`), or a full checkpoint (`full`)."""
 
     kind: str
     number: int
@@ -321,7 +321,7 @@ class CheckpointWritten(NamedTuple):
 
 
 class DecisionMade(NamedTuple):
-    """A decision was written down."""
+    """A decision was recorded."""
 
     number: int
     decision: Decision

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PlanProposed(NamedTuple):
-    """A plan for a task; `digest` is that of the kept file, `what` that of what is to be built."""
+    """A plan for a task; `digest` is that of its file, `what` that of the task's specification."""
 
     plan: TaskPlan
     path: str
@@ -29,7 +29,7 @@ class PlanProposed(NamedTuple):
 
 
 class PlanReviewed(NamedTuple):
-    """A plan was approved or sent back; `review` is `applied`, `auto` or `off`."""
+    """A plan was approved or rejected; `review` is `applied`, `auto` or `off`."""
 
     digest: Digest
     approved: bool
@@ -39,7 +39,7 @@ class PlanReviewed(NamedTuple):
 
 
 class ReviewSwitched(NamedTuple):
-    """A person at the terminal gave reviews to `review`, of a `task` or for the rest of the `run`.
+    """A person switched reviews to mode `review`, for a `task` or the rest of the `run`.
 
     It approves nothing by itself: what lands by it says so in its own `write.reviewed`.
     """
@@ -50,7 +50,7 @@ class ReviewSwitched(NamedTuple):
 
 
 class PermissionAsked(NamedTuple):
-    """A rule wants a person asked about this call, and nobody could be: the question waits."""
+    """A rule requires a person's answer about this call, and nobody was there: it waits."""
 
     tool: str
     subject: str
@@ -58,7 +58,7 @@ class PermissionAsked(NamedTuple):
 
 
 class PermissionAnswered(NamedTuple):
-    """A person's answer to exactly this call; `once` is not remembered for later attempts."""
+    """A person's answer about exactly this call; `once` does not hold for later attempts."""
 
     tool: str
     subject: str
@@ -80,7 +80,7 @@ class ToolCalled(NamedTuple):
 
 
 class ToolReturned(NamedTuple):
-    """A tool came back."""
+    """A tool call ended."""
 
     name: str
     arguments: Digest
@@ -94,7 +94,7 @@ class ToolReturned(NamedTuple):
 
 
 class DraftProposed(NamedTuple):
-    """Sections for a plan are complete, and wait; again under its number where it was edited."""
+    """A draft of plan sections is complete and waits; after an edit, with the same number."""
 
     number: int
     plan: str
@@ -140,7 +140,7 @@ def find_usage(event: DraftProposed) -> Usage:
 
 
 class DraftReviewed(NamedTuple):
-    """A person's word on these very bytes of a draft."""
+    """A person's answer to exactly this text of a draft."""
 
     number: int
     digest: Digest
@@ -150,7 +150,7 @@ class DraftReviewed(NamedTuple):
 
 
 class DraftLanded(NamedTuple):
-    """The sections stand in their plan."""
+    """The sections are in their plan."""
 
     number: int
     plan: str
@@ -170,7 +170,7 @@ DRAFTS: dict[str, type[Draft]] = {
 
 
 class TreeVerified(NamedTuple):
-    """Every check of every task that is DONE was proven on one tree, together."""
+    """The runner proved every check of every DONE task on one tree, together."""
 
     tree: Digest
     """Digest of all files except the runner's documents, and of what proves them."""
@@ -188,7 +188,7 @@ class TreeVerified(NamedTuple):
 
 
 class ShipDeclared(NamedTuple):
-    """The plan is built, verified whole and tagged: a run goes on only where it is reopened."""
+    """The plan is built, verified as a whole and tagged; no task runs until it is reopened."""
 
     tag: str
     commit: str
@@ -196,13 +196,13 @@ class ShipDeclared(NamedTuple):
 
 
 class ShipReopened(NamedTuple):
-    """A person lets runs go on after a ship."""
+    """A person allowed runs again after a ship."""
 
     by: str = ""
 
 
 class HistoryMoving(NamedTuple):
-    """The next thing to happen is this commit, which takes work back; written before any of it.
+    """The runner is about to commit a revert of work; recorded before the first effect.
 
     `kind` is `undo` or `replay`; `tasks` become PENDING with the note, those in `stale` STALE with
     a reason each, and `via` the task next to it on the way; `kept` is the ref that holds the head
@@ -232,7 +232,7 @@ class HistoryMoved(NamedTuple):
 
 
 class TaskWaived(NamedTuple):
-    """A person takes the task as DONE without a proof, as it is asked for and as it is."""
+    """A person accepted the task as DONE without a proof, for this section and these files."""
 
     reason: str
     by: str
@@ -242,7 +242,7 @@ class TaskWaived(NamedTuple):
 
 
 class AuthorFinished(NamedTuple):
-    """A separate author wrote tests of the task, or tried to; names stay in the store."""
+    """A separate author wrote tests of the task, or tried to; the store has their names."""
 
     by: str
     files: int = 0
@@ -257,7 +257,7 @@ class AuthorFinished(NamedTuple):
 
 
 class LeaseMoved(NamedTuple):
-    """The lease under which one clone at a time builds a branch went from one holder to another.
+    """The lease of a branch, which one clone at a time may build, has another holder.
 
     Holders are named by their own words; an empty one is nobody.
     """
@@ -274,7 +274,7 @@ class LeaseMoved(NamedTuple):
 
 
 class ArtifactStored(NamedTuple):
-    """One file of a run lies in the artifact store, under the run of this record."""
+    """The artifact store has this file of the record's run."""
 
     path: str
     """Path below the run's folder there, such as `patches/TASK-001.patch`."""
@@ -285,7 +285,7 @@ class ArtifactStored(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """Old leftovers were taken away: how many of each kind, and their bytes."""
+    """The runner removed old leftovers: the number of each kind, and their bytes."""
 
     before: str
     """Age limit: older entries were pruned."""
@@ -300,7 +300,7 @@ class Pruned(NamedTuple):
 
 
 class SecretLeased(NamedTuple):
-    """A task's attempt has a secret from here on: never its value, nor a digest of it."""
+    """An attempt got a secret; the record has neither its value nor a digest."""
 
     name: str
     source: str
@@ -310,7 +310,7 @@ class SecretLeased(NamedTuple):
 
 
 class SecretReturned(NamedTuple):
-    """The attempt is over, or the secret's time was, and the value is forgotten."""
+    """The attempt or the secret's time ended, and the runner dropped the value."""
 
     name: str
 
