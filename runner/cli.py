@@ -93,7 +93,7 @@ def _finish_cut_off_landing() -> None:
         folders = find_git(Path.cwd())
         if folders is None or not os.path.lexists(folders.git / "index.lock"):
             return
-        from runner.app.build.cut_off_landing import finish_cut_off_landing
+        from runner.app.build.interrupted_landing import finish_cut_off_landing
 
         if note := finish_cut_off_landing(folders, os.environ, Path.cwd()):
             print(f"note: {note}", file=sys.stderr)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Loaded, Settings
     from runner.contracts import entries
-    from runner.held_out import site
+    from runner.held_out import slot_context
     from runner.implementers import registry as implementer_registry
     from runner.journal.state import RunState
     from runner.model import Digest, Status, Task
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from runner.process import base, environments, platform, tools
     from runner.repo import read
     from runner.repo.head import Folders, Head
-    from runner.run import older_text
+    from runner.run import outdated_plan
     from runner.secrets import redact
     from runner.writes import safe_io
 else:
@@ -59,12 +59,12 @@ else:
     environments = lazy_module("runner.process.environments")
     graph = lazy_module("runner.plan.graph")
     implementer_registry = lazy_module("runner.implementers.registry")
-    older_text = lazy_module("runner.run.older_text")
+    outdated_plan = lazy_module("runner.run.outdated_plan")
     platform = lazy_module("runner.process.platform")
     ownership = lazy_module("runner.plan.ownership")
     read = lazy_module("runner.repo.read")
     redact = lazy_module("runner.secrets.redact")
-    site = lazy_module("runner.held_out.site")
+    slot_context = lazy_module("runner.held_out.slot_context")
     safe_io = lazy_module("runner.writes.safe_io")
     spans = lazy_module("runner.plan.spans")
     tools = lazy_module("runner.process.tools")
@@ -203,12 +203,12 @@ class Project(Struct, dict=True):
             return False
 
     @cached_property
-    def held_out(self) -> site.HeldOutFolders:
+    def held_out(self) -> slot_context.HeldOutFolders:
         """Folders of the plan's held-out files; they need not exist."""
         named = self.settings.proof.held_out_dir
         path = f"{self.inside}/{self.plan_path}".lstrip("/")
-        chosen = expand_home(named) if named else None
-        return site.HeldOutFolders.of(self.places.held_out, self.folders.common, path, chosen)
+        known = self.places.held_out, self.folders.common, path
+        return slot_context.HeldOutFolders.of(*known, expand_home(named) if named else None)
 
     @property
     def plan_bytes(self) -> bytes:
@@ -294,10 +294,10 @@ class Project(Struct, dict=True):
         return found
 
     @property
-    def plan_file(self) -> older_text.PlanFile:
+    def plan_file(self) -> outdated_plan.PlanFile:
         """The plan as git is asked about it."""
         prefixes = self.settings.build.id_prefixes
-        return older_text.PlanFile(self.plan_path, self.statuses_in, prefixes)
+        return outdated_plan.PlanFile(self.plan_path, self.statuses_in, prefixes)
 
     def plan(self, data: bytes) -> Plan:
         """Parse the plan in these bytes; problems are returned, not raised."""

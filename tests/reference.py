@@ -88,12 +88,50 @@ def _row(cells: tuple[str, ...]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
+_FIELD_MEANINGS = {
+    "status": "PENDING (default), IN-PROGRESS, DONE, BLOCKED or STALE. The runner updates it.",
+    "type": "Kind of work, such as `api`, `bugfix` or `milestone`. Absent: detected from the text.",
+    "depends_on": "IDs of the tasks that must be DONE first. Absent: none.",
+    "outputs": "Paths and globs that the task may write, or `any`. Absent: it writes nothing.",
+    "inputs": "Paths and globs of files that the task reads.",
+    "acceptance": "What must be true, one item each. An item may begin with an ID, such as `A1:`.",
+    "test_contracts": "Commands that prove the task: `TC-NNN (level): command`, with the "
+    "level unit, integration or e2e.",
+    "held_out_files": "Held-out files with their digests. `runner hold-out` writes it.",
+    "test_author": "Agent or model that writes held-out tests before the task starts.",
+    "assurance": "Minimum grade: `tests` or `independent`. Absent: `proof.assurance`.",
+    "contracts": "`openapi: …`, `schema: …` or `command: …`, one each; or `none — reason`.",
+    "changes_tests": "Paths, IDs or globs of tests whose expectations the task may change.",
+    "gates": "Gates besides those of the settings: `name: command`. The same name replaces one.",
+    "coverage": "Minimum percent of the task's own lines that its tests run, such as `80%`. "
+    "Absent: `proof.coverage`.",
+    "implementer": "Who builds the task: `command`, `claude`, `model`, … Absent: `blocks` or "
+    "`command` if the section has them, else `build.implementer`.",
+    "model": "Model that builds the task. Absent: `model.execute`.",
+    "command": "Shell command that builds the task.",
+    "red_first": "`yes`: each test contract must fail without the change. `no`: it need not. "
+    "Absent: `proof.red_first`.",
+    "uses": "Scarce resources that the task needs while it runs, such as `gpu 1, port 5432`.",
+    "network": "Network access of its commands: `no` (default), `loopback`, `registries` or `yes`.",
+    "timeout": "Maximum time of one command, such as `10 minutes`. Absent: `limits.hard_seconds`.",
+    "keywords": "Words by which the runner chooses patterns and decisions for the brief.",
+    "stack": "Technologies by which the runner chooses patterns for the brief.",
+    "patterns": "IDs of patterns that the brief must contain.",
+    "requires": "What the machine must have: `secret NAME`, `tool NAME` or `root`.",
+    "budget": "Limits, such as `5 attempts, 30 minutes, 200k tokens, $5`. Absent: the settings.",
+    "review": "Who reviews the change: `prompt`, `auto` or `off`. It only tightens the settings.",
+    "no_proof": "`none — reason`: the task needs no proof.",
+    "priority": "Order among ready tasks: `critical`, `high`, `medium` (default), `low`, `lowest`.",
+    "source": "Origin of an imported task, as `FILE:LINE`. `runner import` writes it.",
+}
+
+
 def _fields() -> str:
     rows = [
-        (names[0], ", ".join(f"`{name}`" for name in names[1:]) or "none")
-        for names in FIELDS.values()
+        (names[0], ", ".join(f"`{name}`" for name in names[1:]) or "none", _FIELD_MEANINGS[key])
+        for key, names in FIELDS.items()
     ]
-    return _rows(("field", "also written"), rows)
+    return _rows(("field", "also written", "meaning"), rows)
 
 
 _PLACES = """\

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from runner.app.build import discovered_gates, suitability
+    from runner.app.build import discovered_gates, preconditions
     from runner.app.inspect import validation
     from runner.app.observer import Observer
     from runner.plan.document import Plan
@@ -33,7 +33,7 @@ else:
     terminal_review = lazy_module("runner.terminal.terminal_review")
     discovered_gates = lazy_module("runner.app.build.discovered_gates")
     validation = lazy_module("runner.app.inspect.validation")
-    suitability = lazy_module("runner.app.build.suitability")
+    preconditions = lazy_module("runner.app.build.preconditions")
 
 _T = TypeVar("_T")
 
@@ -99,7 +99,7 @@ def ask_trust(project: Project, plan: Plan, *, trusted: bool, again: str) -> Non
 
     with Console(level=NORMAL, colour=False) as console:
         asker = terminal_review.find_asker(console, project.environ)
-        suitability.require_trust(project, plan, trusted=trusted, asker=asker, again=again)
+        preconditions.require_trust(project, plan, trusted=trusted, asker=asker, again=again)
 
 
 def open_with_gates(environ: Mapping[str, str], flags: Mapping[str, object]) -> Project:

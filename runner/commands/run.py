@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from runner.app.build import (
-        beside_run,
+        background_processes,
         build_branch,
         forecast,
         run_reports,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from runner.report import diff_view, documents, live, summary
     from runner.terminal import screen, terminal_review
 else:
-    beside_run = lazy_module("runner.app.build.beside_run")
+    background_processes = lazy_module("runner.app.build.background_processes")
     build_branch = lazy_module("runner.app.build.build_branch")
     diff_view = lazy_module("runner.report.diff_view")
     documents = lazy_module("runner.report.documents")
@@ -70,7 +70,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     def tell(link: str) -> None:
         print(f"page: {link}", file=sys.stderr, flush=True)
 
-    with beside_run.serve_page_during_run(given.task_graph or "", environ, tell) as wait:
+    with background_processes.serve_page_during_run(given.task_graph or "", environ, tell) as wait:
         ended = _build_once_or_watch(given, environ)
         if ended is not ExitCode.INTERRUPTED and sys.stderr.isatty():
             _leave_open(wait)
@@ -169,7 +169,7 @@ def _build(
         github=project.environ if project.environ.get("GITHUB_ACTIONS") == "true" else None,
     )
     if project.settings.has_receivers:
-        beside_run.start_delivery(project, console.say)
+        background_processes.start_delivery(project, console.say)
 
     def tell(result: BuildResult) -> None:
         _print_summary(result, as_json=given.json)

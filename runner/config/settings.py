@@ -33,47 +33,47 @@ class BuildSettings(SettingsTable, frozen=True):
     """Settings for choosing and retrying tasks."""
 
     jobs: int = setting(field(default_factory=values.count_cores), COMMON)
-    """Tasks that run in parallel."""
+    """Maximum number of tasks that run in parallel; the default is the number of cores."""
     agents: int = setting(3, COMMON)
-    """Agents and models that run in parallel, within `jobs`."""
+    """Maximum number of agents and models that run in parallel, within `jobs`."""
     attempts: int = setting(5, COMMON)
-    """Consecutive attempts before a task is BLOCKED."""
+    """Maximum attempts in a row before a task is BLOCKED; a task's own Budget overrides it."""
     backoff: float = setting(1.0, "Factor")
-    """Factor for the usual pause before an agent or a model is called again; 0: no pause."""
+    """Factor on the pause before a failed agent or model is called again; 0: no pause."""
     checkpoint_every: int = setting(5, "CheckpointCount")
-    """Tasks between two full checkpoints, 3 to 5."""
+    """Number of finished tasks between two full parts of CHECKPOINT.md, 3 to 5."""
     implementer: str = setting("", COMMON)
-    """Implementer of a task that names none and has neither blocks nor Command."""
+    """Default implementer: of tasks that name none and have neither blocks nor Command."""
     command: str = setting("", COMMON)
-    """Command of the `command` implementer for a task without Command."""
+    """Default shell command of the `command` implementer, for tasks without Command."""
     plan_first: bool = setting(True, COMMON)
-    """Whether agents and models make a plan before they write anything."""
+    """Whether agents and models plan a task before they build it; see `review.plan`."""
     id_prefixes: tuple[str, ...] = setting((), "IdPrefixes")
-    """Additional prefixes of task ids besides TASK and T."""
+    """Additional prefixes of task IDs, such as `FEAT`, besides TASK and T."""
     task_graph: str = setting("", COMMON)
-    """Path of the plan if it is not in its usual place."""
+    """Path of the plan; none: `TASK-GRAPH.md` or `artifacts/build/TASK-GRAPH.md`."""
     extensions: tuple[str, ...] = setting((), "WordList", OWN_FILE)
-    """Extensions to load from other distributions; only your own settings file sets it."""
+    """Names of the extensions to load from other installed packages."""
 
 
 class BudgetSettings(SettingsTable, frozen=True):
     """Settings for the budgets of tasks, attempts and runs."""
 
     minutes: float = setting(30, COMMON, BOUND)
-    """Minutes of a task, all attempts together."""
+    """Maximum minutes of a task, all its attempts together."""
     tokens: int | None = setting(None, BOUND)
-    """Tokens of a task; none: no limit."""
+    """Maximum tokens of a task, all its attempts together; none: no limit."""
     dollars: float | None = setting(None, COMMON, BOUND)
-    """Dollars of a task; none: no limit."""
+    """Maximum US dollars of a task, all its attempts together; none: no limit."""
     tool_calls: int | None = setting(None, BOUND)
-    """Tool calls of a task; none: no limit."""
+    """Maximum tool calls of a task, all its attempts together; none: no limit."""
     attempt_minutes: float | None = setting(None, BOUND)
-    """Minutes of one attempt; tokens, dollars and tool calls likewise. None: no limit."""
+    """Maximum minutes, tokens, dollars and tool calls of one attempt; none: no limit."""
     attempt_tokens: int | None = setting(None, BOUND)
     attempt_dollars: float | None = setting(None, BOUND)
     attempt_tool_calls: int | None = setting(None, BOUND)
     run_minutes: float | None = setting(None, BOUND)
-    """Minutes of a run, all tasks together; the others likewise. None: no limit."""
+    """Maximum minutes, tokens, dollars and tool calls of a whole run; none: no limit."""
     run_tokens: int | None = setting(None, BOUND)
     run_dollars: float | None = setting(None, COMMON, BOUND)
     run_tool_calls: int | None = setting(None, BOUND)
@@ -83,168 +83,168 @@ class NotifySettings(SettingsTable, frozen=True):
     """Settings for notifications at the end of a run."""
 
     command: str = setting("", COMMON, OWN, old="notify_command")
-    """Command that gets the end of a run as one line of JSON on standard input."""
+    """Shell command for the end of a run; gets one line of JSON on standard input."""
     on: tuple[str, ...] = setting(
         ("waits", "regression", "stopped"), "Endings", COMMON, OWN, old="notify_on"
     )
-    """Ends that trigger the command: done, blocked, waits, regression, stopped."""
+    """Results that start the command: `done`, `blocked`, `waits`, `regression`, `stopped`."""
 
 
 class GitSettings(SettingsTable, frozen=True):
     """Settings for commits and pushes of landings."""
 
     draft_pr: bool = setting(False, OWN)
-    """Whether rejected work becomes a draft pull request, if there is a remote."""
+    """Whether a run opens draft pull requests, with `gh`, for work that did not pass."""
     commit: str = setting("task", "task|manual", COMMON)
-    """`task`: one commit for each landing; `manual`: you commit."""
+    """`task`: commit each landing. `manual`: only write the files; you commit."""
     record: str = setting("end", "end|never")
-    """When statuses, CHECKPOINT.md and proofs are committed: `end` of each run, or `never`."""
+    """When to commit statuses, CHECKPOINT.md and proofs: at the `end` of a run, or `never`."""
     sign_seconds: float = setting(30, "Seconds", OWN)
-    """Timeout of a program that signs a commit for git."""
+    """Maximum seconds that a program may take to sign a commit."""
     sign_off: bool | None = setting(None)
-    """Whether commits get your `Signed-off-by`; none: as in git's `format.signoff`."""
+    """Whether commits get a `Signed-off-by` line; none: as git's `format.signoff` says."""
     publish: str = setting("", "OptionalLine", COMMON, OWN)
-    """The remote whose branch each landing moves first, under a lease: one clone builds a branch
-    at a time; `none`: what lands stays here until a person pushes it."""
+    """Remote to push each landing to, such as `origin`; one clone at a time builds a branch. None:
+    the runner does not push."""
     publish_at: str = setting("task", "task|end", OWN)
-    """`task`: push each landing; `end`: push once at the end of a run that completed."""
+    """`task`: push each landing. `end`: push once, when a run has completed."""
     lease_seconds: float = setting(5 * MINUTE, "Seconds", OWN)
-    """Seconds without a change after which a lease may be taken over."""
+    """Seconds without renewal after which another clone may take over a branch's lease."""
 
 
 class LimitSettings(SettingsTable, frozen=True):
     """Settings for the limits of one command or proposal."""
 
     soft_seconds: float = setting(5 * MINUTE, "Seconds", COMMON)
-    """Seconds after which a command is reported as still running."""
+    """Seconds after which the runner reports that a command is still running."""
     idle_seconds: float = setting(10 * MINUTE, "Seconds", COMMON)
-    """A command without output for this many seconds is ended."""
+    """Maximum seconds without output; then the runner ends the command."""
     hard_seconds: float = setting(30 * MINUTE, "Seconds", COMMON)
-    """Timeout of a command."""
+    """Maximum seconds of one command; a task's own Timeout overrides it."""
     gate_seconds: float = setting(300, "Seconds", COMMON)
-    """Timeout of a gate; `types` and `lint` have their own."""
+    """Maximum seconds of a gate without its own timeout; `types` and `lint` have own ones."""
     types_seconds: float = setting(120, "Seconds")
     lint_seconds: float = setting(60, "Seconds")
     processes: int = setting(4096, OWN)
     """Maximum number of processes and threads of one command."""
     memory: str = setting("", "Size", COMMON, OWN)
-    """Memory limit of one command, as `4GB`, if its task sets none; none: no limit."""
+    """Maximum memory of one command, such as `4GB`; a task's own Uses overrides it."""
     processors: float = setting(0, OWN)
-    """Processors that one command may use, all its processes together; 0: all."""
+    """Maximum number of processors that one command may use, such as `1.5`; 0: all."""
     disk: str = setting("", "Size", OWN)
-    """Bytes that one command may write to disk, as `10GB`, before it is ended; none: no limit."""
+    """Maximum bytes that one command may write to disk, such as `10GB`; none: no limit."""
     io: str = setting("", "Rate", OWN)
-    """Read and write rate of one command, as `50MB/s`; none: no limit."""
+    """Maximum read and write rate of one command, such as `50MB/s`; none: no limit."""
     file_size: str = setting("8GB", "Size", OWN)
-    """Largest file that a command may write."""
+    """Maximum size of a file that a command writes."""
     proposal_file_size: str = setting("50MB", "Size", CAPPED)
-    """Largest file that a task may propose."""
+    """Maximum size of one file in a task's change."""
     proposal_size: str = setting("500MB", "Size", CAPPED)
-    """Maximum total bytes of the files that a task proposes."""
+    """Maximum total size of the files in a task's change."""
     proposal_files: int = setting(10_000, CAPPED)
-    """Maximum number of files that a task proposes."""
+    """Maximum number of files in a task's change."""
 
 
 class ProofSettings(SettingsTable, frozen=True):
     """Settings for the proof of a task."""
 
     coverage: float = setting(70, "Percent", COMMON)
-    """Minimum percent of the lines of a task's files that its tests cover."""
+    """Minimum percent of a task's own lines that its tests run; its Coverage overrides it."""
     project_coverage: float = setting(70, "Percent")
-    """Minimum percent of the project's lines."""
+    """Minimum percent of the lines of all tasks, when the runner verifies the whole tree."""
     held_out_dir: str = setting("", "AbsolutePath", OWN)
-    """Folder of held-out files, outside of every work tree; none: the state folder."""
+    """Absolute path of the folder for held-out files; none: the runner's state folder."""
     sast_block_at: str = setting("never", "low|medium|high|never")
-    """Lowest severity of findings that rejects a write: `low`, `medium`, `high` or `never`."""
+    """Minimum severity of findings that reject a write: `low`, `medium`, `high` or `never`."""
     strict_contracts: bool = setting(False)
-    """Whether code needs a test contract, and a task of type api or data a contract."""
+    """Whether code without tests, or api and data without Contracts, make a plan invalid."""
     require_proof: str = setting("agents", "always|agents|never", COMMON)
-    """Whose work needs a proof by a command: `agents` (and models, commands), `always`, `never`."""
+    """Whose work needs a proof: `agents` (and models, commands), `always` (all) or `never`."""
     require_contracts: str = setting("api", "ContractKinds")
-    """Explicit task types that need Contracts: `api`, `api,data` or `none`."""
+    """Types that need Contracts if a task names its type: `api`, `api,data` or `none`."""
     assurance: str = setting("tests", "tests|independent", COMMON)
     """Minimum grade of work by agents, models and commands: `tests` or `independent`."""
     strict: bool = setting(False)
-    """Whether pre-existing failures also reject a change."""
+    """Whether failures that the base already has also reject a change."""
     coverage_missing: str = setting("warn", "warn|fail")
-    """Effect of coverage that could not be measured: `warn` or `fail`."""
+    """What happens if coverage cannot be measured: `warn`, or `fail` the task."""
     contract_examples: int = setting(50)
-    """Requests per operation that an OpenAPI contract tries."""
+    """Number of requests to try for each operation of an OpenAPI contract."""
     default_gates: bool = setting(True, COMMON)
-    """Whether gates that the repository declares apply if none are set."""
+    """Whether gates that the repository's files declare apply, if `[gates]` is not set."""
     gate_batch_seconds: float = setting(30, "Wait")
-    """How long proven tasks wait for others, to run a whole test suite once for all; 0: never."""
+    """Maximum seconds a proven task waits for others, to run a suite once; 0: no wait."""
     red_first: str = setting("auto", "auto|always|never", COMMON)
-    """Whether a test must fail without the change: `auto` (asks about new work of agents,
-    commands and models), `always` (refuses) or `never`. A task's own Red first wins."""
+    """Whether a test must fail without the change: `always`, `never`, or `auto`: the runner asks
+    about new work of agents, commands and models. A task's own Red first overrides it."""
     held_out_land: bool = setting(True, OWN)
-    """Whether held-out files land in the commit of their task; `false`: they stay in the store."""
+    """Whether held-out files land with their task; `false`: they stay in the store."""
     held_out_rounds: int = setting(3)
-    """Failed held-out proofs returned to the implementer before a person must decide."""
+    """Number of failed held-out proofs after which a person must decide."""
     test_visibility: str = setting("held-out", "held-out|visible")
     """Tests of a separate author: `held-out`, or `visible` to the implementer (read-only)."""
     mutation: str = setting("warn", "Mutation", COMMON)
-    """Whether to test mutants of the work of agents, commands and models: `off` or `warn`."""
+    """Whether to test mutants of the work of agents, commands and models: `warn` or `off`."""
     regression: str = setting("repair", "repair|halt")
-    """When a change breaks another task: `repair` (the next attempt must fix it) or `halt`."""
+    """If a change breaks another task: `repair` (the next attempt must fix it) or `halt`."""
     changed_dependents: str = setting("transitive", "direct|transitive")
-    """How far a change is traced: `direct` or `transitive` dependents."""
+    """How far to trace a change to tests: `direct` or `transitive` dependents."""
     conservative: bool = setting(False)
-    """Whether undecidable cases count as affected."""
+    """Whether a change counts as affecting a test if the runner cannot decide."""
     verify_at_end: str = setting("changed", "Verification", COMMON)
-    """What a run proves again on the whole tree at its end: `changed`, `all` or `never`."""
+    """Tasks to prove together at a run's end: `changed` (affected ones), `all` or `never`."""
 
 
 class AgentSettings(SettingsTable, frozen=True):
     """Agent programs, and what they are shown."""
 
     command: str = setting("", COMMON, OWN, old="agent_command")
-    """Command of the `agent` implementer: any agent program without a preset."""
+    """Shell command of the `agent` implementer: any agent program without a preset."""
     acp_command: str = setting("", OWN)
-    """Command of an `acp:NAME` implementer: any agent that speaks the Agent Client Protocol."""
+    """Shell command of an `acp:NAME` implementer, such as `gemini --acp`; none: its usual one."""
     env: tuple[str, ...] = setting((), "Names", COMMON, OWN, old="agent_env")
-    """Additional environment variables that an agent program gets, such as its login's."""
+    """Names of additional environment variables for agent programs, such as a login's."""
     files: tuple[str, ...] = setting((), "HomePaths", COMMON, OWN, old="agent_files")
-    """Files below HOME that are copied for an agent program, such as its login."""
+    """Paths below HOME to copy for agent programs, such as the files of a login."""
     context_tokens: int = setting(8000)
-    """Maximum tokens of the files in a brief; its other content has the same limit."""
+    """Maximum tokens of the files in a brief; the same limit holds for its other parts."""
     read_allow: tuple[str, ...] = setting((), "Globs", FLOOR)
-    """Globs of tracked files that a brief may show; none: all except private ones."""
+    """Globs of tracked files to show agents and models; none: all except private ones."""
 
 
 class ModelSettings(SettingsTable, frozen=True):
     """Models, and the server that has them."""
 
     plan: str = setting("", "ModelName", COMMON, old="model_plan")
-    """Model that plans, as named by the agent program or the provider; none: its default."""
+    """Model that plans a task; none: `execute`, or the agent program's default."""
     execute: str = setting("", "ModelName", COMMON, old="model_execute")
-    """Model that writes."""
+    """Model that builds a task, such as `anthropic:NAME`; none: the agent program's default."""
     escalate: tuple[str, ...] = setting((), "ModelNames", COMMON, old="model_escalate")
-    """Models that write, from small to strong: each failed proof moves to the next."""
+    """Models that build a task, from weak to strong: a failed proof moves to the next one."""
     review: str = setting("", "ModelName", COMMON, old="model_review")
-    """Model that reviews if `review.mode` is `auto` and `review.command` is not set."""
+    """Model that reviews changes if `review.mode` is `auto` and `review.command` is not set."""
     draft: str = setting("", "ModelName", old="model_draft")
-    """Model or agent program that drafts plans; none: the one that plans."""
+    """Model or agent program for `runner draft`; none: the default implementer."""
     base_url: str = setting("", "ServerAddress", COMMON, OWN, old="model_base_url")
-    """Address of the server for `openai-compatible:` models."""
+    """Server of `openai-compatible:` models, such as `http://127.0.0.1:8080/v1`."""
     key_env: str = setting("", "VariableName", COMMON, OWN, old="model_key_env")
-    """Name of the variable with that server's key; none: requests have no key."""
+    """Environment variable with the key of that server; none: requests have no key."""
     calls: str = setting("", "CallRate", OWN, old="model_calls")
-    """Rate of model calls in a run, all tasks together, as `6/minute`; none: no limit."""
+    """Maximum rate of model calls in a run, such as `6/minute`; none: no limit."""
 
 
 class ReviewSettings(SettingsTable, frozen=True):
     """Settings for the review of changes and plans."""
 
     mode: ReviewMode | None = setting(None, "Review", COMMON, FLOOR, old="review")
-    """Who reviews changes: `prompt` (you), `auto` (`review.command` or `model.review`) or `off`;
-    none: you on a terminal, else nobody."""
+    """Who reviews changes: `prompt` (you), `auto` (`review.command` or `model.review`) or `off`.
+    None: you on a terminal, else nobody."""
     at: str = setting("proof", "proof|write", old="review_at")
-    """`proof`: once a task, after its proof; `write`: before the compile step of each write."""
+    """When you review: `proof` (a task, after its proof) or `write` (before each compile)."""
     plan: ReviewMode | None = setting(None, "Review", COMMON, FLOOR, old="plan_review")
-    """Who approves a plan that an agent writes first; none: `prompt` on a terminal, else `off`."""
+    """Who approves an agent's plan, as in `mode`; none: you on a terminal, else nobody."""
     command: str = setting("", COMMON, OWN, old="review_command")
-    """Reviews a diff if `review.mode` is `auto`: exit 0 approves, else its output is the reason."""
+    """Shell command of mode `auto`: exit 0 approves the diff, else its output says why not."""
     insisted: bool = False
     plan_insisted: bool = False
     """Whether `mode` and `plan` come from environment or flag; only those can loosen the rest."""
@@ -256,84 +256,84 @@ class SandboxSettings(SettingsTable, frozen=True):
     kind: str = setting(
         "auto", "auto|bubblewrap|landlock|seatbelt|none", COMMON, OWN, old="sandbox"
     )
-    """`auto`, `bubblewrap`, `landlock`, `seatbelt` (macOS) or `none`."""
+    """`auto` (bubblewrap if it works), `bubblewrap`, `landlock`, `seatbelt` (macOS) or `none`."""
     read: tuple[str, ...] = setting((), "Paths", COMMON, OWN, old="sandbox_read")
-    """Additional paths that a command in the sandbox may read."""
+    """Additional files and folders that commands in the sandbox may read."""
     worktree_include: tuple[str, ...] = setting((), "Globs", COMMON, OWN)
     """Patterns of ignored files to copy into scratch trees, besides `.worktreeinclude`."""
     worktree_include_remote: bool = setting(False, OWN)
-    """Whether such files are also sent to the workers of a cluster."""
+    """Whether the runner also sends those files to cluster workers."""
     network: Network = setting(Network.YES, "Reach", COMMON, OWN)
-    """Maximum network access of any command, whatever the plan and gates request."""
+    """Maximum network access of any command: `no`, `loopback`, `registries` or `yes`."""
     registries: tuple[str, ...] = setting((), "Hosts", COMMON, FLOOR)
-    """Additional hosts of `Network: registries`. In a repository's settings: the only hosts."""
+    """Additional hosts of `Network: registries`. In a repository's file: the only hosts."""
     pass_env: tuple[str, ...] = setting((), "Names", COMMON, OWN)
-    """Names of additional environment variables that commands get."""
+    """Names or patterns of additional environment variables that commands get."""
     secrets: tuple[str, ...] | None = setting(None, "Names", COMMON, OWN)
-    """Names that a task may require as secrets; none: all that a trusted plan requires."""
+    """Names of the secrets that tasks may require; none: all that a trusted plan requires."""
 
 
 class SkillSettings(SettingsTable, frozen=True):
     """Settings for the skills in a brief."""
 
     auto_discover: bool = setting(True, old="skills_auto_discover")
-    """Whether briefs list the repository's own skills."""
+    """Whether briefs list the skills of the repository."""
     fallback_to_builtin: bool = setting(True, old="skills_fallback_to_builtin")
-    """Whether built-in skills are used for names that the repository lacks."""
+    """Whether briefs also list the built-in skills that the repository lacks."""
     folders: tuple[str, ...] = setting(("skills",), "Folders", old="skills_folders")
-    """Project folders that are searched for skills."""
+    """Folders of the project in which to search for skills."""
 
 
 class TeamSettings(SettingsTable, frozen=True):
     """The team's store and its workers."""
 
     store: str = setting("", COMMON, OWN)
-    """Team store: `postgresql://USER@HOST/DATABASE`, or a path; none: your own SQLite file."""
+    """Team database: `postgresql://USER@HOST/DATABASE` or a file; none: your own SQLite file."""
     four_eyes: bool = setting(False, COMMON, OWN)
-    """Whether a team's approvals must come from a person other than the requester."""
+    """Whether approvals in a build must come from a person other than its requester."""
     worker_default_branch: bool = setting(False, OWN)
-    """Whether a team's builds may land on the branch that they start from."""
+    """Whether builds that you queue may land on the branch that they start from."""
     worker_beat: float = setting(3.0, "Seconds", OWN)
-    """Interval at which a worker reports to the store that it still has its build."""
+    """Interval in seconds at which a worker renews its claim on a build."""
     worker_ttl: float = setting(30.0, "Seconds", OWN)
-    """Time without a report after which a worker's build is given to another worker."""
+    """Seconds without renewal after which another worker may take over a build."""
     worker_poll: float = setting(5.0, "Seconds", OWN)
-    """Interval at which a worker polls the store, if nothing notifies it of news."""
+    """Interval in seconds at which a worker polls the store, if nothing notifies it."""
     worker_cache: str = setting("10GB", "Size", OWN)
-    """Size of a worker's repository cache, and of its clones of finished builds."""
+    """Maximum size of a worker's copies of repositories and clones of finished builds."""
     worker_credentials: tuple[str, ...] = setting((), "WordList", OWN)
     """Variables with a token, each with the only host that may get it: `TOKEN@HOST`."""
     worker_folders: tuple[str, ...] = setting((), "Paths", OWN)
-    """Folders whose repositories a worker may build, if a path or `file://` is registered."""
+    """Folders of repositories that a worker may build by a path or `file://` address."""
 
 
 class ArtifactsSettings(SettingsTable, frozen=True):
     """Settings for the storage of a run's files."""
 
     store: str = setting("", "StorePlace", old="artifacts_store")
-    """Store of run artifacts: `s3://BUCKET/PREFIX`, or a folder; none: not stored."""
+    """Where to store the artifacts of runs: `s3://BUCKET/PREFIX` or a folder; none: nowhere."""
 
 
 class EventSettings(SettingsTable, frozen=True):
     """Settings for the receivers of events."""
 
     nats: str = setting("", "NatsAddress", COMMON, OWN, old="events")
-    """Destination of events: NATS JetStream, as `nats://HOST:4222`; `none`: not sent."""
+    """NATS JetStream server that gets events, such as `nats://HOST:4222`; none: not sent."""
     days: int = setting(30, "EventDays", OWN, old="events_days")
-    """Days for which the stream keeps them, 7 to 90."""
+    """Days for which that server stores events, 7 to 90."""
     key_env: str = setting("", "VariableName", OWN, old="events_key_env")
-    """Name of the variable with that server's token; none: requests have no token."""
+    """Environment variable with the token of that server; none: requests have no token."""
     webhook: str = setting("", "ReceiverAddress", COMMON, OWN)
-    """Address to which each event is posted, signed; `none`: not posted."""
+    """URL that gets each event in a signed POST request; none: not sent."""
     webhook_key_env: str = setting("", "VariableName", OWN)
-    """Name of the variable with the key that signs webhooks."""
+    """Environment variable with the key that signs these requests."""
 
 
 class TelemetrySettings(SettingsTable, frozen=True):
     """Traces of runs."""
 
     otlp: str = setting("", "ReceiverAddress", COMMON, OWN, old="telemetry_otlp")
-    """Collector of traces, as `http://HOST:4318`; `none`: not sent."""
+    """OpenTelemetry collector that gets traces, such as `http://HOST:4318`; none: not sent."""
     content: bool = setting(False, OWN, old="telemetry_content")
     """Whether traces also contain commands, findings and summaries."""
 
@@ -344,7 +344,7 @@ class ClusterSettings(SettingsTable, frozen=True):
     executor: str = setting("threads", "ExecutorName", COMMON, OWN)
     """Where attempts run: `inline`, `threads`, `dask`, or `dask:` with an address or file."""
     insecure: bool = setting(False, OWN, old="insecure_cluster")
-    """Whether a cluster on a network may be used without TLS."""
+    """Whether the runner may use a cluster on a network without TLS."""
     tls_ca: str = setting("", OWN, old="dask_tls_ca")
     """TLS files: authority, certificate and key; none: those of Dask's own configuration."""
     tls_cert: str = setting("", OWN, old="dask_tls_cert")
@@ -386,21 +386,21 @@ class Settings(SettingsTable, frozen=True):
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
     floor: FloorSettings = field(default_factory=FloorSettings)
     gates: tuple[GateSpec, ...] = setting((), "Gates", COMMON)
-    """Gates that apply to every task."""
+    """Gates of every task, each a name with a command."""
     gates_by_type: tuple[tuple[str, tuple[GateSpec, ...]], ...] = ()
     """Gates of one task type; one with the name of a general gate replaces it."""
     permission: tuple[Permission, ...] = setting((), "Rules", COMMON, FLOOR)
-    """What the tools of a model may do; the last matching rule wins."""
+    """Rules for the tools of models; the last matching rule wins."""
     mcp: tuple[McpServer, ...] = setting((), "McpServers", COMMON, OWN)
-    """MCP servers whose tools a model may call."""
+    """MCP servers whose tools models may call."""
     secret: tuple[SecretSource, ...] = setting((), "Leases", COMMON, OWN)
-    """Commands that print secrets which tasks require: run when an attempt needs one, by name."""
+    """Commands that print a secret, by its name; one runs when an attempt requires it."""
     secret_formats: tuple[SecretShape, ...] = setting((), "SecretFormats", FLOOR)
-    """Credential formats besides the built-in ones."""
+    """Credential formats to find, besides the built-in ones."""
     compile: tuple[tuple[str, str], ...] = setting((), "Compilers")
-    """Additional compilers: (glob of paths, command), where `{file}` is the path."""
+    """Additional compile checks: a glob of paths, and a command; `{file}` is the path."""
     resources: tuple[Resource, ...] = setting((), "Supplies", COMMON)
-    """Available amount of each scarce resource."""
+    """Available amount of each scarce resource that tasks name in Uses."""
 
     def gates_for(self, task_type: str) -> tuple[GateSpec, ...]:
         """Return the project's gates for a task of this type, in their written order."""

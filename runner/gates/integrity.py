@@ -23,12 +23,12 @@ from runner.text.syntax import name_of, python_tree
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from runner.gates import meant_tests
+    from runner.gates import allowed_test_changes
     from runner.gates.base import GateContext
     from runner.languages.base import NamedTest
     from runner.model import Change, Proof, Task
 else:
-    meant_tests = lazy_module("runner.gates.meant_tests")
+    allowed_test_changes = lazy_module("runner.gates.allowed_test_changes")
 
 ASKED = "keep it passing, or name the part of the plan that requires this"
 """Hint of a question to those who can still repair it."""
@@ -69,8 +69,8 @@ def _meaning(context: GateContext) -> Callable[[str, str], str]:
     """Return a lookup of the plan's requests to delete a test; it reads the plan when called."""
 
     @cache
-    def known() -> meant_tests.Meaning:
-        return meant_tests.Meaning.of(context)
+    def known() -> allowed_test_changes.Meaning:
+        return allowed_test_changes.Meaning.of(context)
 
     return lambda path, test: known().of_test(test, path)
 

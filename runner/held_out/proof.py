@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from runner.gates.base import GateContext
     from runner.gates.check_run import CheckRun
     from runner.held_out.part import HeldOutPart
-    from runner.held_out.site import HeldOutSite
+    from runner.held_out.slot_context import HeldOutSite
     from runner.model import HeldOutFile, Task
     from runner.process.base import Place
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 class RunStarted(Struct, frozen=True):
-    """A run began, on this head and plan."""
+    """A run started on this HEAD and plan."""
 
     head: str
     branch: str
@@ -61,7 +61,7 @@ class RunStarted(Struct, frozen=True):
 
 
 class RunFinished(Struct, frozen=True):
-    """A run ended by itself."""
+    """A run ended in order; a killed run has no such event."""
 
     exit: int
     head: str
@@ -72,19 +72,19 @@ class RunFinished(Struct, frozen=True):
 
 
 class RunStuck(Struct, frozen=True):
-    """Nothing is ready and nothing runs; these tasks wait."""
+    """No task is ready or running; these tasks wait."""
 
     waiting: tuple[str, ...]
 
 
 class ModeSwitched(Struct, frozen=True):
-    """The run goes on in another mode."""
+    """The run continues in another mode."""
 
     mode: str
 
 
 class PlanUpdated(Struct, frozen=True):
-    """The plan was read and is not the one of before."""
+    """The runner read a plan that differs from the one before."""
 
     plan: Digest
 
@@ -93,7 +93,7 @@ class PlanUpdated(Struct, frozen=True):
 
 
 class AttemptStarted(Struct, frozen=True):
-    """A worker took the task; `mode` is `build`, `prove` (the proof alone), `plan`, or `phase`."""
+    """An attempt started; `mode` is `build`, `prove` (only the proof), `plan` or `phase`."""
 
     base: str
     implementer: str
@@ -110,7 +110,7 @@ class AttemptStarted(Struct, frozen=True):
 
 
 class AttemptFinished(Struct, frozen=True):
-    """A worker came back; nothing has landed yet."""
+    """An attempt ended; nothing of it has landed yet."""
 
     ending: Ending
     tree: str
@@ -134,7 +134,7 @@ class AttemptFinished(Struct, frozen=True):
 
 
 class WriteStaged(Struct, frozen=True):
-    """A proposed change to one file is kept as it is, and waits."""
+    """A proposed change of one file is stored unchanged, and waits."""
 
     path: str
     action: Action
@@ -158,7 +158,7 @@ class WriteReviewed(Struct, frozen=True):
 
 
 class WriteRejected(Struct, frozen=True):
-    """A person refused a change."""
+    """A person rejected a change."""
 
     path: str
     before: Digest | None
@@ -168,7 +168,7 @@ class WriteRejected(Struct, frozen=True):
 
 
 class GateStarted(Struct, frozen=True):
-    """A command of the proof was started."""
+    """A command of the proof started."""
 
     gate: str
     command: str
@@ -181,7 +181,7 @@ class GateCompleted(Struct, frozen=True):
 
 
 class StageCompleted(Struct, frozen=True):
-    """A part of an attempt that is no command of its proof took this many seconds."""
+    """A part of an attempt, other than a command of its proof, took this many seconds."""
 
     stage: str
     seconds: float
@@ -191,7 +191,7 @@ class StageCompleted(Struct, frozen=True):
 
 
 class TaskLanding(Struct, frozen=True):
-    """The next thing to happen is this commit; written before anything of it is done."""
+    """The runner is about to make this commit; recorded before the first effect."""
 
     tree: str
     parent: str
@@ -204,7 +204,7 @@ class TaskLanding(Struct, frozen=True):
 
 
 class TaskLanded(Struct, frozen=True):
-    """The commit is on the branch; `late` are paths that somebody changed meanwhile and keeps."""
+    """The commit is on the branch; the files in `late` keep edits that somebody made meanwhile."""
 
     commit: str
     tree: str
@@ -213,7 +213,7 @@ class TaskLanded(Struct, frozen=True):
 
 
 class TaskDone(Struct, frozen=True):
-    """The task is DONE; this is what that rests on."""
+    """The task is DONE, with this evidence."""
 
     spec: Spec
     commit: str = ""
@@ -230,13 +230,13 @@ class TaskDone(Struct, frozen=True):
 
 
 class TaskFailed(Struct, frozen=True):
-    """One attempt was not good enough; another may follow."""
+    """An attempt failed; another may follow."""
 
     findings: tuple[Finding, ...] = ()
 
 
 class TaskBlocked(Struct, frozen=True):
-    """The task cannot go on without a person."""
+    """The task cannot continue without a person."""
 
     reason: Reason
     note: str
@@ -262,7 +262,7 @@ CUT_OFF = "early cut-off"
 
 
 class TaskApproved(Struct, frozen=True):
-    """A STALE or BLOCKED task may run again, or held work land: `by` whom, and why."""
+    """A STALE or BLOCKED task may run again, or held work may land; `by` names the approver."""
 
     by: str = ""
     note: str = ""
@@ -271,7 +271,7 @@ class TaskApproved(Struct, frozen=True):
 
 
 class TaskAdopted(Struct, frozen=True):
-    """The task counts as DONE on somebody's word: a person's, or the commits' trailers."""
+    """The task counts as DONE because a person or the trailers of commits say so."""
 
     spec: Spec | None
     commit: str = ""
@@ -283,7 +283,7 @@ class TaskAdopted(Struct, frozen=True):
 
 
 class TaskReopened(Struct, frozen=True):
-    """A person wants the task done again from the beginning."""
+    """A person requested that the task is built again from the start."""
 
     note: str = ""
     by: str = ""
@@ -293,7 +293,7 @@ class TaskReopened(Struct, frozen=True):
 
 
 class StatusesPublished(Struct, frozen=True):
-    """These statuses were written into the plan; tasks not named keep their last."""
+    """The runner wrote these statuses into the plan; other tasks keep theirs."""
 
     statuses: dict[str, Status]
     head: str
@@ -301,7 +301,7 @@ class StatusesPublished(Struct, frozen=True):
 
 
 class ChangeRecorded(Struct, frozen=True):
-    """A `!change` was written down."""
+    """A `!change` was recorded."""
 
     number: int
     text: str
@@ -315,7 +315,7 @@ class ChangeRecorded(Struct, frozen=True):
 
 
 class CheckpointWritten(Struct, frozen=True):
-    """CHECKPOINT.md got the lines of these tasks (`line`), or a checkpoint of them (`full`)."""
+    """CHECKPOINT.md got a line for each of these tasks (`line`), or a full checkpoint (`full`)."""
 
     kind: str
     number: int
@@ -323,7 +323,7 @@ class CheckpointWritten(Struct, frozen=True):
 
 
 class DecisionMade(Struct, frozen=True):
-    """A decision was written down."""
+    """A decision was recorded."""
 
     number: int
     decision: Decision

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PlanProposed(Struct, frozen=True):
-    """A plan for a task; `digest` is that of the kept file, `what` that of what is to be built."""
+    """A plan for a task; `digest` is that of its file, `what` that of the task's specification."""
 
     plan: TaskPlan
     path: str
@@ -31,7 +31,7 @@ class PlanProposed(Struct, frozen=True):
 
 
 class PlanReviewed(Struct, frozen=True):
-    """A plan was approved or sent back; `review` is `applied`, `auto` or `off`."""
+    """A plan was approved or rejected; `review` is `applied`, `auto` or `off`."""
 
     digest: Digest
     approved: bool
@@ -41,7 +41,7 @@ class PlanReviewed(Struct, frozen=True):
 
 
 class ReviewSwitched(Struct, frozen=True):
-    """A person at the terminal gave reviews to `review`, of a `task` or for the rest of the `run`.
+    """A person switched reviews to mode `review`, for a `task` or the rest of the `run`.
 
     It approves nothing by itself: what lands by it says so in its own `write.reviewed`.
     """
@@ -52,7 +52,7 @@ class ReviewSwitched(Struct, frozen=True):
 
 
 class PermissionAsked(Struct, frozen=True):
-    """A rule wants a person asked about this call, and nobody could be: the question waits."""
+    """A rule requires a person's answer about this call, and nobody was there: it waits."""
 
     tool: str
     subject: str
@@ -60,7 +60,7 @@ class PermissionAsked(Struct, frozen=True):
 
 
 class PermissionAnswered(Struct, frozen=True):
-    """A person's answer to exactly this call; `once` is not remembered for later attempts."""
+    """A person's answer about exactly this call; `once` does not hold for later attempts."""
 
     tool: str
     subject: str
@@ -82,7 +82,7 @@ class ToolCalled(Struct, frozen=True):
 
 
 class ToolReturned(Struct, frozen=True):
-    """A tool came back."""
+    """A tool call ended."""
 
     name: str
     arguments: Digest
@@ -96,7 +96,7 @@ class ToolReturned(Struct, frozen=True):
 
 
 class DraftProposed(Struct, frozen=True):
-    """Sections for a plan are complete, and wait; again under its number where it was edited."""
+    """A draft of plan sections is complete and waits; after an edit, with the same number."""
 
     number: int
     plan: str
@@ -142,7 +142,7 @@ def find_usage(event: DraftProposed) -> Usage:
 
 
 class DraftReviewed(Struct, frozen=True):
-    """A person's word on these very bytes of a draft."""
+    """A person's answer to exactly this text of a draft."""
 
     number: int
     digest: Digest
@@ -152,7 +152,7 @@ class DraftReviewed(Struct, frozen=True):
 
 
 class DraftLanded(Struct, frozen=True):
-    """The sections stand in their plan."""
+    """The sections are in their plan."""
 
     number: int
     plan: str
@@ -172,7 +172,7 @@ DRAFTS: dict[str, type[Draft]] = {
 
 
 class TreeVerified(Struct, frozen=True):
-    """Every check of every task that is DONE was proven on one tree, together."""
+    """The runner proved every check of every DONE task on one tree, together."""
 
     tree: Digest
     """Digest of all files except the runner's documents, and of what proves them."""
@@ -190,7 +190,7 @@ class TreeVerified(Struct, frozen=True):
 
 
 class ShipDeclared(Struct, frozen=True):
-    """The plan is built, verified whole and tagged: a run goes on only where it is reopened."""
+    """The plan is built, verified as a whole and tagged; no task runs until it is reopened."""
 
     tag: str
     commit: str
@@ -198,13 +198,13 @@ class ShipDeclared(Struct, frozen=True):
 
 
 class ShipReopened(Struct, frozen=True):
-    """A person lets runs go on after a ship."""
+    """A person allowed runs again after a ship."""
 
     by: str = ""
 
 
 class HistoryMoving(Struct, frozen=True):
-    """The next thing to happen is this commit, which takes work back; written before any of it.
+    """The runner is about to commit a revert of work; recorded before the first effect.
 
     `kind` is `undo` or `replay`; `tasks` become PENDING with the note, those in `stale` STALE with
     a reason each, and `via` the task next to it on the way; `kept` is the ref that holds the head
@@ -234,7 +234,7 @@ class HistoryMoved(Struct, frozen=True):
 
 
 class TaskWaived(Struct, frozen=True):
-    """A person takes the task as DONE without a proof, as it is asked for and as it is."""
+    """A person accepted the task as DONE without a proof, for this section and these files."""
 
     reason: str
     by: str
@@ -244,7 +244,7 @@ class TaskWaived(Struct, frozen=True):
 
 
 class AuthorFinished(Struct, frozen=True):
-    """A separate author wrote tests of the task, or tried to; names stay in the store."""
+    """A separate author wrote tests of the task, or tried to; the store has their names."""
 
     by: str
     files: int = 0
@@ -259,7 +259,7 @@ class AuthorFinished(Struct, frozen=True):
 
 
 class LeaseMoved(Struct, frozen=True):
-    """The lease under which one clone at a time builds a branch went from one holder to another.
+    """The lease of a branch, which one clone at a time may build, has another holder.
 
     Holders are named by their own words; an empty one is nobody.
     """
@@ -276,7 +276,7 @@ class LeaseMoved(Struct, frozen=True):
 
 
 class ArtifactStored(Struct, frozen=True):
-    """One file of a run lies in the artifact store, under the run of this record."""
+    """The artifact store has this file of the record's run."""
 
     path: str
     """Path below the run's folder there, such as `patches/TASK-001.patch`."""
@@ -287,7 +287,7 @@ class ArtifactStored(Struct, frozen=True):
 
 
 class Pruned(Struct, frozen=True):
-    """Old leftovers were taken away: how many of each kind, and their bytes."""
+    """The runner removed old leftovers: the number of each kind, and their bytes."""
 
     before: str
     """Age limit: older entries were pruned."""
@@ -302,7 +302,7 @@ class Pruned(Struct, frozen=True):
 
 
 class SecretLeased(Struct, frozen=True):
-    """A task's attempt has a secret from here on: never its value, nor a digest of it."""
+    """An attempt got a secret; the record has neither its value nor a digest."""
 
     name: str
     source: str
@@ -312,7 +312,7 @@ class SecretLeased(Struct, frozen=True):
 
 
 class SecretReturned(Struct, frozen=True):
-    """The attempt is over, or the secret's time was, and the value is forgotten."""
+    """The attempt or the secret's time ended, and the runner dropped the value."""
 
     name: str
 

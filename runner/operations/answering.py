@@ -227,7 +227,7 @@ examples:
             flag("--yes", "approve what a review would ask about"),
             TRUST,
             flag("--allow-dirty", "adopt despite uncommitted changes"),
-            choice("--review", REVIEWS, "who approves writes"),
+            choice("--review", REVIEWS, "who reviews changes"),
             SANDBOX,
             JSON,
             PLAN,

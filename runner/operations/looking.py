@@ -249,7 +249,7 @@ examples:
         "settings",
         "show settings, their values and their sources",
         "look:execute_settings",
-        (flag("--all", "also defaults"), flag("--from-repository", "only the repository's"), JSON),
+        (flag("--all", "list all settings"), flag("--from-repository", "only what it sets"), JSON),
         output="settings",
         examples="""\
 examples:
@@ -269,7 +269,7 @@ examples:
             choice(
                 "--changed-dependents",
                 ("transitive", "direct", "none"),
-                "how far a change is traced (default: from the settings)",
+                "how far to trace the change (default: from the settings)",
             ),
             flag("--conservative", "treat undecided cases as affected"),
             flag("--run", "run the affected tests; exit 1 if one fails"),

@@ -8,7 +8,7 @@ ROWS = (
     Operation("pipeline", "run single steps of the write pipeline"),
     Operation(
         "pipeline commit-by-task",
-        "commit what the write log has, one commit per task",
+        "commit the writes in the write log, one commit per task",
         "history:execute_commit_by_task",
         (
             option("--task", "ID", "only this task's commit", default=""),
@@ -85,7 +85,7 @@ examples:
     ),
     Operation(
         "pipeline secret-scan",
-        "find what looks like a secret in files",
+        "find likely secrets in files",
         "file_checks:execute_secret_scan",
         (word("files", "FILE", "a file; - is standard input", "*"), *FORMS),
         output="secret-scan",
@@ -251,7 +251,7 @@ examples:
     ),
     Operation(
         "pipeline sast-log",
-        "show every finding so far",
+        "list all findings of static analysis",
         "file_checks:show_code_findings",
         (option("--task", "ID", "only findings of this task", default=""), *FORMS),
         output="sast",

@@ -74,7 +74,7 @@ examples:
     ),
     Operation(
         "hook",
-        "tell an agent program whether it may make a write, and why not",
+        "allow or refuse a write of an agent program, with the reason",
         "write_pipeline:execute_hook",
         (option("--rules", "FILE", "the rules file (default: $RUNNER_HOOK)"),),
         effects="writes runs",

@@ -156,12 +156,12 @@ examples:
             flag("--unproven", "also ship tasks that are DONE but unproven"),
             flag(
                 "--strict",
-                "require tests or a contract for code, which fail on a stub and on small changes",
+                "require tests or a contract for code that fail for stubs and mutants",
             ),
             choice(
                 "--assurance",
                 ("tests", "independent"),
-                "the required grade of every task; tests requires only a proof",
+                "minimum grade of every task; tests: any proof",
             ),
             flag("--pr", "push the branch and open a pull request, with gh"),
             *PROOF,

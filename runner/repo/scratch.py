@@ -31,7 +31,6 @@ from runner.repo.head import find_git
 from runner.repo.objects import Objects, TreeMemory
 from runner.repo.proposal_bounds import ProposalBounds, Spelling, find_left_over
 from runner.repo.read import Repository
-from runner.repo.small_tree import SmallTree
 from runner.repo.tree_files import (
     StatCache,
     await_signature,
@@ -55,6 +54,7 @@ from runner.repo.trees import (
     leave_out_gitlinks,
     stage_base_gitlinks,
 )
+from runner.repo.worktree_scan import SmallTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

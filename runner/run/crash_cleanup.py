@@ -25,7 +25,7 @@ from runner.model import Spec
 from runner.repo.trailers import format_checked
 from runner.run.landing.lander import Made, changes_between
 from runner.run.landing.record_commit import find_checked_in
-from runner.run.older_text import find_reverts, is_undone
+from runner.run.outdated_plan import find_reverts, is_undone
 from runner.writes.log import Fate
 from runner.writes.safe_io import sweep_below
 

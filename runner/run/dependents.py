@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from runner.model import Contract, Digest
     from runner.plan import document
     from runner.repo.read import Repository
-    from runner.run.older_text import PlanFile
+    from runner.run.outdated_plan import PlanFile
 else:
     document = lazy_module("runner.plan.document")
 

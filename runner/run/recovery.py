@@ -25,7 +25,7 @@ from runner.run.landing import (
 from runner.run.landing.lander import complete_landing
 from runner.run.landing.own_work import entries_of
 from runner.run.limits.failure_policy import may_be_met
-from runner.run.older_text import OlderText, find_reverts, is_undone, make_take_back_test
+from runner.run.outdated_plan import OlderText, find_reverts, is_undone, make_take_back_test
 from runner.run.proof.unverified_bytes import filter_truthful_messages, find_landed_changes
 from runner.run.reconcile import Facts, LandedTask, Presence, behind, own_readings
 from runner.run.review import after_refusal, is_open, refusals, rejection
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from runner.repo.trees import TreeChange
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.lander import Lander
-    from runner.run.older_text import PlanFile
+    from runner.run.outdated_plan import PlanFile
 else:
     evidence = lazy_module("runner.journal.evidence")
 

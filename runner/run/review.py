@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Change, Digest, Task
     from runner.run.journal_writer import JournalWriter
-    from runner.run.landing import lease_standing
+    from runner.run.landing import lease_state
 else:
-    lease_standing = lazy_module("runner.run.landing.lease_standing")
+    lease_state = lazy_module("runner.run.landing.lease_state")
 
 CHECK = "review"
 REJECTED_BY = "a person rejected this"
@@ -294,7 +294,7 @@ def note_answer(
 
 def _note_word(journal: JournalWriter, event: Event, task: str, attempt: int) -> None:
     """Record a person's answer to a question of the run: it asks them where it runs."""
-    via = f"terminal by {lease_standing.person_name(os.environ)}"
+    via = f"terminal by {lease_state.person_name(os.environ)}"
     journal.note(event, task=task, attempt=attempt, durable=True, via=via)
 
 

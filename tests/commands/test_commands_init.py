@@ -3,7 +3,7 @@
 import pytest
 from commands_build import a_ground
 
-from runner.app.build.suitability import require_trust
+from runner.app.build.preconditions import require_trust
 from runner.config.trust import Trust
 from runner.errors import RunnerError
 

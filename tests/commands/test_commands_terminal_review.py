@@ -7,7 +7,7 @@ import sys
 import pytest
 from pipeline_build import a_key
 
-from runner.app.build.suitability import require_trust
+from runner.app.build.preconditions import require_trust
 from runner.config.trust import group_alike
 from runner.errors import RunnerError
 from runner.model import Action, Change, Task, digest_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from repo_build import a_repository, git
 
-from runner.repo import small_tree
+from runner.repo import worktree_scan
 from runner.repo.change_times import tells_changes
 from runner.repo.read import Repository
 from runner.repo.scratch import Scratch
@@ -38,7 +38,7 @@ def memory():
 @pytest.mark.parametrize("many", [False, True], ids=["few files", "many files"])
 def test_what_is_written_without_a_trace_is_seen_and_put_back(memory, many, monkeypatch):
     if many:
-        monkeypatch.setattr(small_tree, "_MOST", 1)
+        monkeypatch.setattr(worktree_scan, "_MOST", 1)
     real = a_repository(memory / "real", {"a.py": "passes\n", "b.py": "checks\n"})
     head = git(real, "rev-parse", "HEAD")
     with Repository.open(real) as repo:

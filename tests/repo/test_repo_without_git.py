@@ -446,7 +446,8 @@ def test_what_is_left_beside_a_lock_that_is_gone_goes_and_no_lock_of_others(tmp_
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     free_dead_locks(folder)
-    assert (folder / "index.lock").read_bytes() == b"half"  # `left_index` decides about that one
+    # `stale_index_lock` decides about that one
+    assert (folder / "index.lock").read_bytes() == b"half"
     (folder / "index.lock").unlink()
     (folder / "index.lock").write_text("git's")
     free_dead_locks(folder)

@@ -16,7 +16,7 @@ from runner.run.dependents import (
     find_changed_fields,
     find_reached,
 )
-from runner.run.older_text import PlanFile
+from runner.run.outdated_plan import PlanFile
 
 SPEC = Spec("sha256:a", "sha256:b")
 

@@ -12,7 +12,7 @@ from runner.contracts.inside import drive
 from runner.contracts.inside.application import Inventory
 from runner.contracts.inside.report import Report
 from runner.extensions.team.build_queue import BuildOrder, find_build, queue_build
-from runner.extensions.team.shown_work import ShownWork, write_shown
+from runner.extensions.team.pending_work import ShownWork, write_shown
 
 __all__ = ["home"]
 

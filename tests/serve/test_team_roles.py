@@ -9,9 +9,9 @@ from starlette.routing import Route
 from team_people import HERE, Team, certificate, status
 
 from runner.extensions.team.build_queue import BuildOrder, queue_build
+from runner.extensions.team.pending_work import ShownWork, write_shown
 from runner.extensions.team.people import ROLES, list_acts, make_token, revoke_token, set_role
 from runner.extensions.team.repository_list import Registered
-from runner.extensions.team.shown_work import ShownWork, write_shown
 from runner.extensions.team.team_access import ANYBODY, NEEDS, TeamAccess, require_roles
 from runner.extensions.team.team_board import TeamContext
 from runner.extensions.team.team_site import make_team_application

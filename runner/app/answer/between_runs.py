@@ -16,7 +16,7 @@ from runner.model import Status
 from runner.project import BUILD
 from runner.run import recovery
 from runner.run.journal_writer import JournalWriter
-from runner.run.landing.lease_standing import person_name
+from runner.run.landing.lease_state import person_name
 from runner.run.landing.status_writer import StatusWriter, format_note
 
 if TYPE_CHECKING:

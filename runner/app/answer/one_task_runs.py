@@ -12,8 +12,8 @@ from msgspec import Struct
 from runner.app.answer.between_runs import open_journal
 from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.build.engine_setup import Options, run_engine
+from runner.app.build.preconditions import require_suitable, require_trust
 from runner.app.build.session import Session
-from runner.app.build.suitability import require_suitable, require_trust
 from runner.app.inspect.validation import check_sound
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError

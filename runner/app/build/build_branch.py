@@ -17,7 +17,7 @@ from runner.repo.head import UNPUBLISHED
 from runner.repo.read import Repository
 from runner.run.landing.end_lease import EndLease, open_lease
 from runner.run.landing.git_locks import move_branch
-from runner.run.landing.lease_standing import LeaseMemory
+from runner.run.landing.lease_state import LeaseMemory
 from runner.text.display import display
 
 if TYPE_CHECKING:

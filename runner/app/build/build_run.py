@@ -10,15 +10,15 @@ import gc
 from typing import TYPE_CHECKING
 
 from runner.app.build.engine_setup import Options, run_engine
-from runner.app.build.run_reports import facts_of, summary_of
-from runner.app.build.session import Session
-from runner.app.build.suitability import (
+from runner.app.build.preconditions import (
     confirm_removed_tasks,
     explain_commit_hooks,
     limits_of,
     require_suitable,
     require_trust,
 )
+from runner.app.build.run_reports import facts_of, summary_of
+from runner.app.build.session import Session
 from runner.app.build.types import BuildResult
 from runner.errors import ExitCode, RunnerError
 from runner.history.change import ChangePreview, plan_change, quote_of, record_change

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from runner import effects, starter
-from runner.app.build import suitability
+from runner.app.build import preconditions
 from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.write.hold_out import HoldOut, hold_out
 from runner.config.trust import Trust
@@ -137,5 +137,5 @@ def _trust(folder: Path, environ: Mapping[str, str]) -> None:
 
 def trust_plan(project: Project, how: str) -> None:
     """Trust the commands of the current plan."""
-    commands = suitability.list_commands(project, project.check().plan)
+    commands = preconditions.list_commands(project, project.check().plan)
     Trust(project.places.state).give(project.root, how, (line for _, line in commands))

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from runner.app.build import build_branch
-    from runner.held_out.site import HeldOutFolders
+    from runner.held_out.slot_context import HeldOutFolders
     from runner.journal.events import Event, Record
     from runner.journal.state import RunState
     from runner.model import Change, Decision, Graded, Task
@@ -67,12 +67,12 @@ if TYPE_CHECKING:
     from runner.repo.head import Head
     from runner.repo.read import Repository
     from runner.run.journal_writer import Listener
-    from runner.run.landing import left_index
+    from runner.run.landing import stale_index_lock
     from runner.run.landing.branch_lease import BranchLease
     from runner.run.landing.record_commit import RunDocument
     from runner.run.reconcile import Facts
 else:
-    left_index = lazy_module("runner.run.landing.left_index")
+    stale_index_lock = lazy_module("runner.run.landing.stale_index_lock")
     build_branch = lazy_module("runner.app.build.build_branch")
     remote = lazy_module("runner.repo.remote")
 
@@ -147,7 +147,7 @@ class Session(Struct, dict=True):
         folders = self.repository.folders
         free_dead_locks(folders.git)
         if os.path.lexists(folders.git / "index.lock"):
-            left_index.finish_left_index(folders, lambda: self.journal.state.open_landing)
+            stale_index_lock.finish_left_index(folders, lambda: self.journal.state.open_landing)
 
     def _take_lease(self) -> None:
         """Acquire the lease of the remote branch. Raises RunnerError if it cannot be acquired.

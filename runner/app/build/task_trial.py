@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runner.app.build.preconditions import require_trust
 from runner.app.build.run_parts import load_allow_list, preparation_of, task_plans
-from runner.app.build.suitability import require_trust
 from runner.app.change.impact_question import knowledge_for, without
 from runner.app.inspect.validation import check_sound
 from runner.app.inspect.view import View

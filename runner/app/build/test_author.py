@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from runner import effects
+from runner.app.build.preconditions import require_trust
 from runner.app.build.session import Session
-from runner.app.build.suitability import require_trust
 from runner.app.gate.test_suite import join_command
 from runner.app.inspect.test_frameworks import NO_COMMAND, find_by_file
 from runner.config.stack import detect_stack

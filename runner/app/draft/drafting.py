@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runner.app.build.suitability import carry_trust, require_trust
+from runner.app.build.preconditions import carry_trust, require_trust
 from runner.app.draft.draft_checks import DraftCheck, Target, check_sections
 from runner.app.draft.draft_prompt import compose_question
 from runner.app.inspect.repository_analysis import analyse

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import apply_default_gates
-from runner.app.build.suitability import find_unheld_bounds
+from runner.app.build.preconditions import find_unheld_bounds
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
 from runner.app.inspect.requirements import plan_signs
 from runner.config.paths import expand_home

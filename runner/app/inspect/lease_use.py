@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from runner.project import Project
     from runner.run.landing.branch_lease import BranchLease
-    from runner.run.landing.lease_standing import LeaseState
+    from runner.run.landing.lease_state import LeaseState
 
 
 class LeaseView(Struct, frozen=True):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from runner import effects
-from runner.app.build.suitability import require_trust
+from runner.app.build.preconditions import require_trust
 from runner.app.change import change_source
 from runner.app.change.impact_question import ImpactRequest, find_impact
 from runner.app.prove.prove_tree import reprove

@@ -58,7 +58,7 @@ from runner.repo.head import name_plan
 from runner.repo.read import Repository
 from runner.repo.remote import Move, Remote, Swap
 from runner.run.landing.git_locks import move_branch, prepare_index
-from runner.run.landing.remote_tip import is_cut_off
+from runner.run.landing.remote_divergence import is_cut_off
 from runner.secrets.redact import redact
 from runner.text.display import display
 

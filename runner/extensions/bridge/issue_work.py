@@ -56,7 +56,7 @@ from runner.extensions.bridge.issue_text import (
     mirror_tasks,
     names_text,
 )
-from runner.extensions.bridge.own_request import (
+from runner.extensions.bridge.pull_request import (
     clear_before,
     describe,
     disclaim,

@@ -48,9 +48,9 @@ from runner.repo import index_file as _index_file
 from runner.repo import objects as _objects
 from runner.repo import proposal_bounds as _proposal_bounds
 from runner.repo import scratch as _scratch
-from runner.repo import small_tree as _small_tree
 from runner.repo import tree_files as _tree_files
 from runner.repo import trees as _trees
+from runner.repo import worktree_scan as _worktree_scan
 from runner.run import assignment as _assignment
 from runner.run import permission_prompts as _permission_prompts
 from runner.run import spare_slots as _spare_slots
@@ -63,7 +63,16 @@ __all__: list[str] = []
 _LOADED = (
     *(_settings, _brief, _course, _scratch, _border, _lenient_scripts, _paths, _gates, _check_run),
     *(_junit, _mtime_changes, _registry, _implementers, _shell_syntax, _process, _cgroups, _child),
-    *(_platform, _sandbox, _alternates, _git, _index_file, _objects, _proposal_bounds, _small_tree),
+    *(
+        _platform,
+        _sandbox,
+        _alternates,
+        _git,
+        _index_file,
+        _objects,
+        _proposal_bounds,
+        _worktree_scan,
+    ),
     *(_tree_files, _trees, _assignment, _permission_prompts, _spare_slots, _worker_setup, _lease),
     *(_message, _remote_slot),
 )

@@ -21,7 +21,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.build_queue import QueuedBuild, drop_answers, of_row
 from runner.extensions.team.build_state import fold_own
 from runner.extensions.team.event_rows import note_event
-from runner.extensions.team.shown_work import write_shown
+from runner.extensions.team.pending_work import write_shown
 from runner.extensions.team.store_engine import StoreDownError, clock, ring
 from runner.extensions.team.tables import RUNNING, answers, build_tags, builds
 from runner.extensions.team.team_budget import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
-    from runner.extensions.team.shown_work import ShownWork
+    from runner.extensions.team.pending_work import ShownWork
     from runner.extensions.team.store_engine import Store
 
 MOST_ATTEMPTS = 3

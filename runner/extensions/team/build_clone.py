@@ -20,7 +20,7 @@ from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.build_queue import find_build
 from runner.extensions.team.event_rows import is_copied
-from runner.extensions.team.shown_work import describe_shown
+from runner.extensions.team.pending_work import describe_shown
 from runner.journal.lock import RunLock
 from runner.model import Status
 from runner.process.own_command import end_orphan
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.extensions.team.build_queue import QueuedBuild
-    from runner.extensions.team.shown_work import ShownWork
+    from runner.extensions.team.pending_work import ShownWork
     from runner.extensions.team.store_engine import Store
     from runner.repo.clone import CloneCache
 

@@ -21,8 +21,8 @@ from runner.extensions.team.build_state import (
     VERIFYING,
 )
 from runner.extensions.team.event_rows import note_event, read_lines
+from runner.extensions.team.pending_work import mark_answered, write_shown
 from runner.extensions.team.people import is_same_person
-from runner.extensions.team.shown_work import mark_answered, write_shown
 from runner.extensions.team.store_engine import clock, ring
 from runner.extensions.team.tables import answers, build_tags, builds, events, tasks
 from runner.text.display import display

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from runner.config.settings import Settings
-    from runner.extensions.team.shown_work import ShownWork
+    from runner.extensions.team.pending_work import ShownWork
     from runner.extensions.team.store_engine import Store
 
 T = TypeVar("T")

@@ -28,9 +28,9 @@ from runner.extensions.team.build_queue import (
     retry_build,
 )
 from runner.extensions.team.event_rows import StoredEvents
+from runner.extensions.team.pending_work import list_shown
 from runner.extensions.team.people import ROLES, Doer, list_acts, list_people
 from runner.extensions.team.repository_list import find_repository, list_repositories
-from runner.extensions.team.shown_work import list_shown
 from runner.extensions.team.store_engine import StoreDownError
 from runner.extensions.team.team_access import Member, TeamAccess, require_roles
 from runner.extensions.team.team_board import (

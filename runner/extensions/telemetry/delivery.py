@@ -21,14 +21,14 @@ from msgspec import Struct
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.telemetry.door import ReceiverBackoff, ReceiverDownError
+from runner.extensions.telemetry.receiver import ReceiverBackoff, ReceiverDownError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from runner.extensions.telemetry.door import Receiver
     from runner.extensions.telemetry.outbox import Outbox, Outgoing
+    from runner.extensions.telemetry.receiver import Receiver
 
 # --- cursors --------------------------------------------------------------------------
 

@@ -43,8 +43,8 @@ from runner.extensions.telemetry.delivery import (
     require_sole_process,
     take_over,
 )
-from runner.extensions.telemetry.door import MOST_BYTES, Poster, ReceiverDownError
 from runner.extensions.telemetry.outbox import FolderOutbox, StoreOutbox
+from runner.extensions.telemetry.receiver import MOST_BYTES, Poster, ReceiverDownError
 from runner.extensions.telemetry.spans import OtlpWork
 from runner.journal.lock import RunLock
 from runner.lazy_module import lazy_module

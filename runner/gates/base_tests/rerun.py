@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from runner.gates import contract_tests
+from runner.gates.allowed_test_changes import Meaning, last_of
 from runner.gates.base import Check, Proved, command_limits
 from runner.gates.base_result import BaseResult, earlier, make_earlier
 from runner.gates.base_tests.compare import (
@@ -29,7 +30,6 @@ from runner.gates.base_tests.compare import (
 from runner.gates.base_tests.test_support import as_before, support_of
 from runner.gates.check_run import try_check
 from runner.gates.integrity import ASKED, integrity_proof, is_excused
-from runner.gates.meant_tests import Meaning, last_of
 from runner.gates.test_paths import holds_tests
 from runner.languages.registry import code_language
 from runner.lazy_pattern import regex

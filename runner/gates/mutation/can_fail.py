@@ -16,12 +16,12 @@ from runner import effects
 from runner.gates import commands, contract_tests, lenient_scripts
 from runner.gates.base import Check, Proved, make_proof
 from runner.gates.base_result import BaseResult, earlier
-from runner.gates.left_out import is_left_out
 from runner.gates.mutation import red_first
 from runner.gates.mutation.function_bodies import code_of, find_changed_functions, stub_changes
 from runner.gates.mutation.red_first import find_tests_of_change, select_tests
 from runner.gates.mutation.small_changes import SmallChange, find_small_changes
 from runner.gates.mutation.stryker_report import find_reported_survivors
+from runner.gates.mutation_exclusions import is_left_out
 from runner.impact.python_blocks import spans_in
 from runner.model import Change, Finding, Proof, ProvenBy, Severity, Verdict
 from runner.model.grades import STUB_UNKNOWN, is_code, proof_kind

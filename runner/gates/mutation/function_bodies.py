@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runner.gates.left_out import is_left_out
+from runner.gates.mutation_exclusions import is_left_out
 from runner.gates.test_paths import is_test_path
 from runner.languages.registry import code_row
 from runner.languages.syntax_tree import parse_file

@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from runner.gates.coverage.lines import find_added_lines
-from runner.gates.left_out import is_logging_call
 from runner.gates.mutation.function_bodies import find_changed_functions, line_starts
+from runner.gates.mutation_exclusions import is_logging_call
 from runner.model import digest_of
 
 if TYPE_CHECKING:

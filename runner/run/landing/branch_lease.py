@@ -20,7 +20,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.repo.lease_text import BOUND, LeaseHolder, read_lease, refs_of, write_lease
 from runner.repo.objects import DURABLE
 from runner.repo.remote import Move, PublishError, Remote, RemoteDownError, Swap
-from runner.run.landing.lease_standing import (
+from runner.run.landing.lease_state import (
     LeaseMemory,
     find_standing,
     host_name,
@@ -30,7 +30,7 @@ from runner.run.landing.lease_standing import (
     person_name,
 )
 from runner.run.landing.protection import require_open
-from runner.run.landing.remote_tip import PUBLISHING, is_cut_off, require_same
+from runner.run.landing.remote_divergence import PUBLISHING, is_cut_off, require_same
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from runner.repo.head import Head
     from runner.repo.read import Repository
     from runner.repo.remote import Swapped
-    from runner.run.landing.lease_standing import LeaseState
+    from runner.run.landing.lease_state import LeaseState
 
 _BEATS = 5
 """Renewals within one ttl."""

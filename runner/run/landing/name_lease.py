@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.run.landing.branch_lease import BranchLease
-from runner.run.landing.lease_standing import LeaseMemory
+from runner.run.landing.lease_state import LeaseMemory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from runner.model import Action, Change, digest_of
 from runner.repo.git import text
 from runner.repo.trees import TreeChange
-from runner.run.older_text import find_reverts, is_undone
+from runner.run.outdated_plan import find_reverts, is_undone
 from runner.writes.paths import in_scope
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from runner.repo.read import Repository
     from runner.repo.remote import Remote
-    from runner.run.landing.lease_standing import LeaseMemory
+    from runner.run.landing.lease_state import LeaseMemory
 
 _DECLINED = ("declined", "protected")
 """Words of git's hooks and the forges for a rejection; other failures differ."""

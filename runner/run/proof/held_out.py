@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.held_out import author, proof
-    from runner.held_out.site import HeldOutSite
+    from runner.held_out.slot_context import HeldOutSite
     from runner.model import Outcome
     from runner.process.base import Place, Ran
     from runner.run.assignment import Assignment, WorkerContext

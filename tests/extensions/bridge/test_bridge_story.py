@@ -204,7 +204,7 @@ EACH = "if os.environ['RUNNER_TASK'] == 'TASK-009':\n    Path('usage.py').write_
 
 
 @pytest.mark.nightly(
-    sibling="tests/extensions/bridge/test_own_request.py::test_it_is_there_before_anything_is_built_and_ready_once_that_is_proven"
+    sibling="tests/extensions/bridge/test_pull_request.py::test_it_is_there_before_anything_is_built_and_ready_once_that_is_proven"
 )
 def test_each_task_is_committed_and_pushed_and_a_draft_becomes_ready_at_the_last(shop):
     shop.says(TWO)

@@ -5,7 +5,7 @@ import os
 import pytest
 from shop import BASE
 
-from runner.app.build.suitability import carry_trust
+from runner.app.build.preconditions import carry_trust
 from runner.config.trust import Trust
 from runner.errors import ExitCode, RunnerError
 from runner.project import Project

@@ -9,7 +9,7 @@ from workplace import NO_PROOF
 
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.build_queue import Asked, answer_build, cancel_build, read_build
-from runner.extensions.team.shown_work import ShownWork, list_shown, read_files, write_shown
+from runner.extensions.team.pending_work import ShownWork, list_shown, read_files, write_shown
 
 REVIEWED = (NO_PROOF, "Review: prompt")
 
@@ -98,7 +98,7 @@ def test_a_file_that_is_too_large_is_said_to_be_and_a_build_that_ended_shows_not
     from test_people import SHOP
 
     from runner.extensions.team.build_queue import BuildOrder, queue_build
-    from runner.extensions.team.shown_work import MOST, _describe_files
+    from runner.extensions.team.pending_work import MOST, _describe_files
     from runner.model import Action, Change
 
     large = Change("a", Action.CREATE, 0o100644, None, None, b"x" * (MOST + 1))

@@ -19,7 +19,7 @@ from receivers import Receiver, a_nats_server, ask, messages_of, write_journal
 from runner import effects
 from runner.config.paths import Places
 from runner.errors import RunnerError
-from runner.extensions.telemetry import door
+from runner.extensions.telemetry import receiver
 from runner.extensions.telemetry.delivery import (
     CursorFile,
     Patience,
@@ -34,8 +34,8 @@ from runner.extensions.telemetry.delivery_process import (
     store_source,
     subject_of,
 )
-from runner.extensions.telemetry.door import ReceiverBackoff, ReceiverDownError
 from runner.extensions.telemetry.outbox import FolderOutbox, Outgoing, Positions
+from runner.extensions.telemetry.receiver import Poster, ReceiverBackoff, ReceiverDownError
 from runner.project import JOURNAL, Project
 
 KEY = bytes(range(32))
@@ -46,8 +46,8 @@ PATIENCE = 60
 def ground(workplace, monkeypatch):
     """A project with an empty journal, and a receiver that is asked again at once."""
     workplace.commit({"a": "1"})
-    monkeypatch.setattr(door, "_FIRST", 0.01)
-    monkeypatch.setattr(door, "_LONGEST", 0.05)
+    monkeypatch.setattr(receiver, "_FIRST", 0.01)
+    monkeypatch.setattr(receiver, "_LONGEST", 0.05)
     return workplace
 
 
@@ -105,7 +105,7 @@ def test_whoever_fails_is_told_again_in_order(ground, receiver, bad):
 @pytest.mark.parametrize("bad", ["hang", "drip"])
 def test_whoever_hangs_is_left_after_a_while(ground, receiver, monkeypatch, bad):
     records = write_journal(ground.root / JOURNAL, 2)
-    monkeypatch.setattr(door.Poster.__init__, "__defaults__", (0.5,))
+    monkeypatch.setattr(Poster.__init__, "__defaults__", (0.5,))
     receiver.answers = [bad, 204]
     began = time.monotonic()
     behind, said = once(told(ground), webhook(ground, receiver))

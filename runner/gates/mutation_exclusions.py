@@ -1,4 +1,4 @@
-"""Exclude generated code, logging and output from mutation."""
+"""Exclude generated code, logging and output from mutation, and generated code from coverage."""
 
 from __future__ import annotations
 

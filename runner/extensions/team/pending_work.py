@@ -1,7 +1,7 @@
 """Pending work of a build, stored for display because its clone is elsewhere.
 
-It comes with a digest of what was shown. An answer that carries it is of that and nothing else:
-the store refuses it once the work moved, and so does the clone it is taken to.
+Each row has a digest of what it shows. An answer names this digest: store and clone refuse the
+answer if the work has changed.
 """
 
 from __future__ import annotations

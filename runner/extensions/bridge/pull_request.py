@@ -1,12 +1,10 @@
 """The pull request of an issue: a draft until its head commit is proven.
 
-A forge merges no draft. So what is not proven is not merged by mistake, and its text closes
-nothing. Where drafts cannot be had, one is opened at the end.
+A forge does not merge a draft, so nobody merges unproven work by mistake, and its text closes no
+issue. If the forge has no drafts, the pull request is opened at the end.
 
-How an issue ends: a branch that only we were on goes, the folder is kept under another name.
-
-The branch first, then the comment, the folder last: as long as the folder is there, a bridge that
-was killed begins again here, and finds gone what is gone.
+At the end of an issue, the bridge deletes a branch that only it pushed to, updates the comment, and
+renames the folder last. While the folder exists, a bridge that was killed repeats these steps.
 """
 
 from __future__ import annotations

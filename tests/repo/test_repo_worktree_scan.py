@@ -12,13 +12,13 @@ import pytest
 from repo_build import a_repository, files_of, git, write
 
 from runner import effects
-from runner.repo import small_tree
+from runner.repo import worktree_scan
 from runner.repo.alternates import exclude_lines
 from runner.repo.git import UnusualError
 from runner.repo.read import Repository
 from runner.repo.scratch import Scratch
-from runner.repo.small_tree import ExcludeRules
 from runner.repo.trees import stamp_of
+from runner.repo.worktree_scan import ExcludeRules
 
 _NAMES = ("a", "b.py", "c.pyc", "__pycache__", "d e", "build", ".x", "ü", "x.log", "keep.log")
 _RULES = (
@@ -300,7 +300,7 @@ def test_what_only_git_can_tell_is_left_to_it(tmp_path, what, monkeypatch):
             shutil.move(tree, tmp_path / "elsewhere")
             tree.symlink_to(tmp_path / "elsewhere")
         case "many":
-            monkeypatch.setattr(small_tree, "_SEEN", 2)
+            monkeypatch.setattr(worktree_scan, "_SEEN", 2)
             write(tree, {"c": "", "d": "", "t/e": "", "t/f": ""})
     with pytest.raises(UnusualError):
         differing_here(scratch)

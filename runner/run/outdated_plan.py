@@ -1,4 +1,4 @@
-"""Detect older texts of the plan, and commits that took a task's work back.
+"""Detect outdated texts of the plan, and commits that revert a task's work.
 
 Between two record commits the committed plan lags behind what has landed. Restoring its text (git
 stash, checkout, reset, rebase, a merge, an editor's undo) requests nothing. So a status equal to
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.repo.read import Repository
 
-# --- an older text --------------------------------------------------------------------
+# --- an outdated text -----------------------------------------------------------------
 
 
 _MOST_VERSIONS = 200

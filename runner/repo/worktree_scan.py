@@ -1,14 +1,12 @@
 """Compare and reset a slot's tree without a git process.
 
-Git takes five milliseconds to begin and to end, and looks at a file no quicker than it is looked at
-here, where folders that nobody touched need not be listed. It handles only the cases that are
-provably equal to git: everything else, and every larger tree, raises UnusualError, and git decides.
+Git needs five milliseconds to start and end. This scan also skips folders whose times did not
+change. It handles only the cases that are provably equal to git: everything else, and every larger
+tree, raises UnusualError, and git decides.
 
-What ignore rules certainly say of a path; what they may say is for git (gitignore(5)).
-
-A pattern can match a path only where its last part matches one of the path's: where none does, the
-path is not ignored, whatever stands before that part. That it is ignored is known of plain names
-alone.
+It also decides what ignore rules certainly say of a path (gitignore(5)); git decides the rest. A
+pattern can match a path only if its last part matches a part of the path. If none does, the path is
+not ignored. Only plain names are known to be ignored.
 """
 
 # ruff: noqa: PTH118, PTH208 - names are bytes, as git has them

@@ -1,9 +1,9 @@
 """The interface of an event receiver, and the waiting time when one is unreachable.
 
-One POST after the other to one address, each within bounds: of time, of bytes, of trust.
+`Poster` sends one POST request after the other to one address, with limits of time and bytes.
 
-A redirect is never followed: the address is the person's own word. Nothing of an answer is used
-but its status and Retry-After. Proxies and netrc of the environment are not asked.
+It never follows a redirect: a person named the address. It uses only status and Retry-After of a
+response, and ignores proxies and netrc of the environment.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from runner.extensions.telemetry.outbox import Outgoing
 
-# --- what a door is -------------------------------------------------------------------
+# --- the interface --------------------------------------------------------------------
 
 
 MOST_BYTES = 512 << 10
@@ -38,7 +38,7 @@ _LONGEST_ASKED = 3600.0
 class ReceiverDownError(Exception):
     """The receiver did not acknowledge: `acknowledged` of what it was sent, from the first on.
 
-    A value between a door and its delivery; never shown as an error of ours.
+    Passed from a receiver to its delivery; never shown as an error of the runner.
     """
 
     def __init__(self, why: str, acknowledged: int = 0, wait: float = 0.0) -> None:

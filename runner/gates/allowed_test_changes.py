@@ -1,6 +1,6 @@
 """Read which test changes the plan allows, and match renamed tests.
 
-A test may say less where `Changes tests` names it: then nobody has to be asked.
+A task may weaken a test that its field `Changes tests` names, without a question to a person.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Check whether the runner can and may build in this repository now.
 
-Reports what a run there has to do without. Before the first run in a repository its commands are
-shown, and a person says yes.
+Reports what is missing for a run. Before the first run in a repository, shows its commands and asks
+a person for trust.
 """
 
 from __future__ import annotations
