@@ -12,7 +12,7 @@ from runner.lazy_pattern import regex
 from runner.model import GateSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from runner.config.settings import Loaded, Settings
     from runner.config.stack import Stack
@@ -167,6 +167,11 @@ def _tools(stack: Stack) -> Iterator[Declared]:
             yield Declared(GateSpec(name, command, origin=origin), program, module, runs=runs)
 
 
+def is_for_tests(declared: Declared) -> bool:
+    """Return whether a gate runs the project's tests, or all of its checks."""
+    return declared.gate.name in ("tests", "check")
+
+
 # --- into the settings ----------------------------------------------------------------
 
 
@@ -176,9 +181,9 @@ def needs_defaults(settings: Settings) -> bool:
 
 
 def with_default_gates(
-    loaded: Loaded, stack: Stack, equipped: Callable[[Declared], tuple[str, str]]
+    loaded: Loaded, declared: Iterable[Declared], equipped: Callable[[Declared], tuple[str, str]]
 ) -> Loaded:
-    """Return the settings with the declared gates that can run, and a note on each other one.
+    """Return the settings with each gate whose tools exist, and a note for each other gate.
 
     `equipped` gives the command as it can be run here, and what is missing for it in words.
     """
@@ -186,7 +191,7 @@ def with_default_gates(
         return loaded
     ready: list[Declared] = []
     notes = list(loaded.notes)
-    for one in find_declared_gates(stack):
+    for one in declared:
         command, missing = equipped(one)
         if missing:
             notes.append(f"default gate {one.gate.name} is not run: {missing}")

@@ -175,9 +175,9 @@ def _typescript(root: Manifests) -> Stack:
 
 
 def _go(root: Manifests) -> Stack:
-    if not root.has("go.mod"):
+    if not (root.has("go.mod") or root.has("go.work")):
         return Stack()
-    vet = (("go:vet", "go vet ./..."),)
+    vet = (("go:vet", "go vet ./..."),) if root.has("go.mod") else ()
     return Stack(names=("go",), package_manager="go", tools=("go",), commands=vet)
 
 

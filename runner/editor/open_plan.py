@@ -10,14 +10,13 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
-from runner.app.build.discovered_gates import list_committed
+from runner.app.build.discovered_gates import find_project_gates
 from runner.app.inspect.unready_tasks import Verdicts
 from runner.app.inspect.validation import (
     find_nearby_problems,
@@ -26,7 +25,6 @@ from runner.app.inspect.validation import (
 )
 from runner.app.inspect.view import View
 from runner.config.default_gates import needs_defaults, with_default_gates
-from runner.config.stack import detect_stack
 from runner.editor.source_text import SourceText
 from runner.errors import RunnerError
 from runner.journal.snapshot import pause_collections
@@ -222,8 +220,8 @@ def open_project(file: Path, environ: Mapping[str, str]) -> Project:
     """
     project = _find_project(file, environ)
     if needs_defaults(project.settings):
-        stack = detect_stack(project.root, partial(list_committed, project.root))
-        project.loaded = with_default_gates(project.loaded, stack, _as_named)
+        gates = find_project_gates(project)
+        project.loaded = with_default_gates(project.loaded, gates, _as_named)
     return project
 
 

@@ -106,6 +106,8 @@ class Proved(Struct, frozen=True):
     tools: tuple[tuple[str, str], ...] = ()
     unshown: frozenset[str] = frozenset()
     """IDs of passed checks for which no evidence shows that they can fail."""
+    failing: frozenset[str] = frozenset()
+    """IDs of the tests that fail since the change; empty if not all are known."""
 
 
 class LeftFiles(Protocol):

@@ -179,9 +179,11 @@ def evaluate_failure(trial: CheckRun, context: GateContext) -> Proved:
     if compared is None and (seen := _find_earlier_failures(trial, context)):
         compared = Compared((), seen)
     if compared is None:
-        return Proved(trial.proof, _incomparable(trial, context))
+        failing = _list_failing(trial, context)
+        return Proved(trial.proof, _incomparable(trial, context), failing=failing)
     if compared.new:
-        return Proved(trial.proof, _with_new(trial, compared))
+        failing = frozenset(compared.new)
+        return Proved(trial.proof, _with_new(trial, compared), failing=failing)
     return _excuse_known(trial, compared, context)
 
 
@@ -237,10 +239,15 @@ def _find_earlier_failures(trial: CheckRun, context: GateContext) -> tuple[str, 
     proven = task.test_contracts or task.contracts
     if not (proven and is_declared(task, context.settings, check.id, check.command)):
         return ()
-    now = make_earlier(trial, context)
-    failing = frozenset() if now.cut and not now.reported else now.failing
+    failing = _list_failing(trial, context)
     known = proof_cache.load_entry(context.kept, *_record(check, context))
     return tuple(sorted(failing)) if failing <= known.keys() else ()
+
+
+def _list_failing(trial: CheckRun, context: GateContext) -> frozenset[str]:
+    """Return the IDs of the failing tests; empty if not all are known."""
+    now = make_earlier(trial, context)
+    return frozenset() if now.cut and not now.reported else now.failing
 
 
 def _compare_with_base(trial: CheckRun, context: GateContext) -> Compared | None:

@@ -156,6 +156,8 @@ class TaskProof(Struct, frozen=True):
     """By passed test contract, the IDs of its passed tests."""
     unshown: frozenset[str] = frozenset()
     """IDs of passed checks for which no evidence shows that they can fail."""
+    failing: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By failed check, the IDs of the tests that fail since the change, if all are known."""
 
 
 def checks_of(task: Task, settings: Settings) -> tuple[Check, ...]:
@@ -245,4 +247,5 @@ def together(runs: list[Proved]) -> TaskProof:
         observed=tuple(seen for one in runs for seen in one.observed),
         tools=tuple(dict(tool for one in runs for tool in one.tools).items()),
         unshown=frozenset().union(*(one.unshown for one in runs)),
+        failing={one.proof.id: one.failing for one in runs if one.proof and one.failing},
     )

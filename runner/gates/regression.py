@@ -207,6 +207,28 @@ class _Row(Struct):
         return replace(proven, findings=(*proven.findings, *notes))
 
 
+def may_be_regression(own: TaskProof, task: Task) -> bool:
+    """Return whether nothing refuses a change but project gates of which all failures are known."""
+    refusing = {one.check for one in own.findings if one.refuses and not one.asks}
+    return refusing <= own.failing.keys() - {f"gate:{gate.name}" for gate in task.gates}
+
+
+def excuse_gates(own: TaskProof, others: TaskProof) -> TaskProof:
+    """Return a task's own proof without the gates that fail only because of a regression.
+
+    These are gates in which no test fails but those that fail in other tasks' contracts, too.
+    """
+    broken = frozenset().union(*others.failing.values())
+    excused = {check for check, failing in own.failing.items() if failing <= broken}
+    names = ", ".join(find_broken_tasks(others.failing))
+    note = f"only tests of {names} fail, which this change breaks"
+    return replace(
+        own,
+        proofs=tuple(replace(one, note=note) if one.id in excused else one for one in own.proofs),
+        findings=tuple(one for one in own.findings if not (one.check in excused and one.refuses)),
+    )
+
+
 def make_left_out(left: int, failures: int) -> Finding:
     """Return a note on proofs that did not run because too many had failed."""
     checks = "1 more was" if left == 1 else f"{left} more were"

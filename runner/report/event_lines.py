@@ -29,6 +29,7 @@ from runner.lazy_module import lazy_module
 from runner.model import Ending, Severity, Verdict
 from runner.model.grades import find_gaps
 from runner.model.words import WHAT_CHANGED
+from runner.model.work import UNREAD, WAITS_FOR_BATCH
 from runner.text.display import display
 from runner.text.wording import name_attempt, refusal_lines
 
@@ -79,11 +80,13 @@ def output_line(task: str, line: str, paint: Paint) -> str:
 def _format_start(mode: str, how: str, attempt: int) -> str:
     number = name_attempt(attempt) if attempt > 0 else ""
     if mode == "prove":  # it may come several times an attempt: the branch moves meanwhile
-        return "re-testing on the updated branch" + (f" ({number})" if number else "")
+        return "re-testing together with newer changes" + (f" ({number})" if number else "")
     return f"started ({', '.join(filter(None, (number, how)))})"
 
 
 def _completed(proof: Proof, paint: Paint) -> str:
+    if proof.note == WAITS_FOR_BATCH:
+        return f"{paint('dim', '·')} {display(proof.id)} waits: {proof.note.removeprefix(UNREAD)}"
     mark, colour = _MARKS.get(proof.verdict, ("-", "dim"))
     if proof.was_cut_off:
         mark, colour = "-", "yellow"

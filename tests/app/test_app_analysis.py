@@ -62,8 +62,25 @@ def test_stack_builds_tests_gates_packages_owners_imports_and_hot_files_are_told
     [
         ({"test_a.py": "import unittest\n"}, "unittest", "python -m unittest discover -q"),
         ({"test_a.py": "import pytest\n"}, "pytest", "python -m pytest -q"),
+        (
+            {"t/test_a.py": "from unittest import TestCase\n"},
+            "unittest", "python -m unittest discover -q -s t",
+        ),
+        ({"test_a.py": "from unittest import mock\n"}, "pytest", "python -m pytest -q"),
+        (
+            {"manage.py": "", "test_a.py": "from django.test import TestCase\n"},
+            "django", "python manage.py test",
+        ),
         ({"go.mod": "module a\n", "a_test.go": "package a\n"}, "go test", "go test ./..."),
+        (
+            {"go.work": "go 1.19\nuse (\n\t./a\n\t./b/c\n)\n", "a/a_test.go": "package a\n"},
+            "go test", "go test ./a/... ./b/c/...",
+        ),
         ({"Cargo.toml": '[package]\nname = "a"\n'}, "cargo test", "cargo test"),
+        (
+            {"Cargo.toml": '[workspace]\n[package]\nname = "a"\n'},
+            "cargo test", "cargo test --workspace",
+        ),
         (
             {"package.json": '{"scripts": {"test": "vitest run"}}', "a.test.ts": ""},
             "vitest", "npm test --silent",
@@ -78,6 +95,26 @@ def test_the_test_framework_is_told_by_manifests_or_by_what_tests_import(
     found = analyse(project(workplace))
     assert [(one.name, one.command) for one in found.test_frameworks] == [(name, command)]
     assert found.test_command == command
+
+
+@pytest.mark.parametrize(
+    ("files", "command"),
+    [
+        (
+            {"pyproject.toml": "", "test_a.py": "import unittest\n"},
+            "python -m unittest discover -q",
+        ),
+        ({"Cargo.toml": "[workspace]\n", "a/src/lib.rs": "#[test]\nfn a() {}\n"}, "cargo test"),
+        ({"go.mod": "module a\n", "a_test.go": "package a\n"}, "go test ./..."),
+    ],
+)
+def test_a_project_that_declares_no_tests_is_tested_by_what_they_are_written_with(
+    workplace, files, command
+):
+    workplace.commit(files)
+    assert command in [one.command for one in analyse(project(workplace)).gates]
+    workplace.commit({"Makefile": "test:\n\techo all\n"})
+    assert command not in [one.command for one in analyse(project(workplace)).gates]
 
 
 def test_the_same_commit_gives_the_same_bytes_whatever_lies_in_the_folder(workplace):

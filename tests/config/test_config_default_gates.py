@@ -131,7 +131,7 @@ def test_a_gate_without_its_tool_is_left_out_and_said(tmp_path):
     (tmp_path / "pyproject.toml").write_text("[tool.ruff]\n[tool.mypy]\n")
     loaded = with_default_gates(
         Loaded(Settings(), {"gates": "default"}),
-        detect_stack(tmp_path),
+        find_declared_gates(detect_stack(tmp_path)),
         lambda one: (
             one.gate.command,
             "ruff is not on PATH" if one.program == "ruff" else "",
@@ -145,7 +145,9 @@ def test_a_gate_without_its_tool_is_left_out_and_said(tmp_path):
 def test_a_gate_of_one_type_is_for_its_tasks_alone(tmp_path):
     (tmp_path / "package.json").write_text(package({"agent:visual": "look", "lint": "eslint"}))
     loaded = with_default_gates(
-        Loaded(Settings(), {}), detect_stack(tmp_path), lambda one: (one.gate.command, "")
+        Loaded(Settings(), {}),
+        find_declared_gates(detect_stack(tmp_path)),
+        lambda one: (one.gate.command, ""),
     )
     assert [gate.name for gate in loaded.settings.gates_for("ui")] == ["lint", "visual"]
     assert [gate.name for gate in loaded.settings.gates_for("data")] == ["lint"]

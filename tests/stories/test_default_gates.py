@@ -1,6 +1,7 @@
 """A repository that declares its own checks is held to them, though nobody configured a gate."""
 
 import json
+import shutil
 import stat
 
 import pytest
@@ -194,3 +195,32 @@ def test_tests_of_pytest_that_requirements_alone_name_protect_the_project(workpl
     assert workplace.landings == ["TASK-001"]
     assert gates_of(workplace, "TASK-001") == {"gate:tests": "pass"}
     assert gates_of(workplace, "TASK-002") == {"gate:tests": "fail"}
+
+
+UNITTEST = {
+    "pyproject.toml": "[project]\nname = 'old'\n",
+    "old.py": "X = 1\n",
+    "tests/test_old.py": "import unittest\nfrom old import X\n\n\n"
+    "class OldTest(unittest.TestCase):\n    def test_x(self):\n        self.assertEqual(X, 1)\n",
+}
+GO = {
+    "go.mod": "module old\n\ngo 1.19\n",
+    "old.go": "package old\n\nfunc X() int { return 1 }\n",
+    "old_test.go": 'package old\n\nimport "testing"\n\nfunc TestX(t *testing.T) {\n'
+    "\tif X() != 1 {\n\t\tt.Fatal(X())\n\t}\n}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "program"), [(UNITTEST, "old.py", "python"), (GO, "old.go", "go")]
+)
+def test_tests_that_no_manifest_names_protect_the_project(workplace, files, path, program):
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    workplace.commit(files)
+    broken = {path: files[path].replace("1", "2")}
+    workplace.plan(a_task("TASK-001", blocks=broken, tests=[f"test -f {path}"]))
+    ended = workplace.run()
+    assert ended.code != 0, ended.said
+    assert workplace.landings == []
+    assert gates_of(workplace)["gate:tests"] == "fail"

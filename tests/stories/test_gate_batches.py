@@ -79,6 +79,7 @@ def test_a_suite_runs_once_for_tasks_that_finish_together(batch, setting, times)
         assert not together
         return
     assert together == [1, 2, 3, 4]
+    assert "TASK-001 · gate:tests waits: it runs once for all tasks that land together" in ended.err
     assert batch.times == times  # and once for the fifth alone
     (started,) = batch.place.happened("attempt.started", "TASK-005")
     landed = batch.place.git("log", "--format=%H", "--grep=Task: TASK-00[1-4]").split()

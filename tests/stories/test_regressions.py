@@ -135,14 +135,35 @@ BROKEN_BY = (
 )
 
 
-def test_a_command_that_breaks_another_task_twice_the_same_way_waits_for_a_person(workplace):
+SUITE = {"runner.toml": '[gates]\ntests = "python3 -m unittest -q"\n'}
+OLD_TEST = {
+    "test_old.py": USED_TEST.replace("from u import f", "import os").replace(
+        "self.assertEqual(f(), 1)", "self.assertFalse(os.path.exists('test_b.py'))"
+    )
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "other", "code"),
+    [
+        ({}, "", 4),
+        pytest.param(SUITE, "", 4, id="its tests fail in a gate, too"),
+        pytest.param(SUITE, "sleep 2; echo > c", 4, id="a gate that waits for another task"),
+        pytest.param(SUITE | OLD_TEST, "", 1, id="the gate fails in other tests"),
+        pytest.param(SUITE | OLD_TEST, "sleep 2; echo > c", 1, id="so does one that waits"),
+    ],
+)
+def test_a_command_that_breaks_another_task_twice_the_same_way_waits_for_a_person(
+    workplace, files, other, code
+):
     """The rule against loops ends the attempts, and the regression decides what follows."""
+    workplace.commit(files)
     workplace.plan(
         a_task(
             "TASK-001",
             "One",
             blocks={"u.py": USED, "test_u.py": USED_TEST},
-            tests=["python3 -m unittest -q"],
+            tests=["python3 -m unittest -q test_u"],
         ),
         a_task(
             "TASK-002",
@@ -152,10 +173,15 @@ def test_a_command_that_breaks_another_task_twice_the_same_way_waits_for_a_perso
             command=WRITES.format(BROKEN_BY),
             tests=["python3 -m unittest -q test_b"],
         ),
+        *([a_task("TASK-003", needs=["TASK-001"], outputs=("c",), command=other)] if other else []),
     )
     ended = workplace.run("--no-sandbox")
-    assert ended.code == 4, ended.said
-    assert workplace.statuses == {"TASK-001": "STALE", "TASK-002": "BLOCKED"}
+    assert ended.code == code, ended.said
+    built = {"TASK-001": "STALE" if code == 4 else "DONE", "TASK-002": "BLOCKED"}
+    assert workplace.statuses == built | ({"TASK-003": "DONE"} if other else {})
+    if code == 1:
+        assert "gate:tests" in workplace.status_line("TASK-002")
+        return
     assert "TASK-002 changed u.py:2; TC-001 fails" in workplace.status_line("TASK-001")
     assert "u.py:2: this breaks TASK-001's TC-001" in ended.said
     assert "test_b.py: this breaks" not in ended.said

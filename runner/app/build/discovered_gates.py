@@ -6,7 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.config.default_gates import Declared, needs_defaults, with_default_gates
+from runner.config.default_gates import (
+    Declared,
+    find_declared_gates,
+    is_for_tests,
+    needs_defaults,
+    with_default_gates,
+)
 from runner.config.loading import load_settings
 from runner.config.paths import Places
 from runner.config.stack import detect_stack
@@ -20,10 +26,14 @@ from runner.repo.head import find_git
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from runner.app.inspect import test_frameworks
     from runner.config.settings import Loaded
+    from runner.context import tree
     from runner.repo import read
 else:
     read = lazy_module("runner.repo.read")
+    test_frameworks = lazy_module("runner.app.inspect.test_frameworks")
+    tree = lazy_module("runner.context.tree")
 
 _IN_PYTHON = frozenset({"python", "ruff", "mypy", "pre-commit"})
 """Programs in a project's own environment, which need not be activated."""
@@ -41,14 +51,28 @@ def apply_default_gates(project: Project) -> tuple[str, ...]:
     before = project.loaded.notes
     project.loaded = with_default_gates(
         project.loaded,
-        detect_stack(project.root, partial(list_committed, project.root)),
+        find_project_gates(project),
         lambda declared: _resolve_tool(declared, project.root, project.environ),
     )
     return tuple(note for note in project.loaded.notes if note not in before)
 
 
-def list_committed(root: Path) -> tuple[str, ...]:
-    """Return the paths of the last commit; empty without a commit."""
+def find_project_gates(project: Project) -> tuple[Declared, ...]:
+    """Return the declared gates; if none runs tests, also a gate for the tests that exist."""
+    stack = detect_stack(project.root, partial(_list_committed, project.root))
+    declared = find_declared_gates(stack)
+    if not stack.names or any(map(is_for_tests, declared)):
+        return declared
+    try:
+        with read.Repository.open(project.root) as repository:
+            files = tree.Tree.of(repository, repository.head().commit or "", project.settings)
+            return (*declared, *test_frameworks.find_test_gates(files, stack))
+    except RunnerError:
+        return declared
+
+
+def _list_committed(root: Path) -> tuple[str, ...]:
+    """Return the paths of the last commit; empty without one."""
     try:
         with read.Repository.open(root) as repository:
             commit = repository.head().commit

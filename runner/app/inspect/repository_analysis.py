@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct, field
 
 from runner import effects
-from runner.app.inspect.test_frameworks import find_test_frameworks
-from runner.config.default_gates import find_declared_gates
+from runner.app.inspect.test_frameworks import find_test_frameworks, find_test_gates
+from runner.config.default_gates import find_declared_gates, is_for_tests
 from runner.config.stack import MOST_BYTES, read_stack
 from runner.context.files import Neighbours
 from runner.context.outline_cache import outlines_of
@@ -264,7 +264,10 @@ class _Reading(Struct, dict=True):
         known = [one for one in settings.gates if not one.origin]
         for one in known:
             yield KnownGate(one.name, redact(one.command), sources.get("gates", "settings"))
-        for declared in () if known else find_declared_gates(stack):
+        declared_gates = find_declared_gates(stack)
+        if not any(map(is_for_tests, declared_gates)):
+            declared_gates += tuple(find_test_gates(self.tree, stack))
+        for declared in () if known else declared_gates:
             gate = declared.gate
             yield KnownGate(gate.name, redact(gate.command), gate.origin)
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from runner.config.default_gates import Declared
 from runner.languages.registry import code_row
+from runner.model import GateSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +22,15 @@ if TYPE_CHECKING:
 _LOOKED_INTO = 30
 """Test files that are read to detect their framework."""
 _PYTEST = re.compile(rb"^[ \t]*(?:import|from)\s+pytest\b", re.MULTILINE)
-_UNITTEST = re.compile(rb"^[ \t]*(?:import|from)\s+unittest\b", re.MULTILINE)
+_UNITTEST = re.compile(
+    rb"^[ \t]*(?:import\s+unittest\b(?!\.mock)|from\s+unittest\S*\s+import\s+(?!mock\b))",
+    re.MULTILINE,
+)
+"""An import of more than its mocks, which every framework uses."""
+_DJANGO = re.compile(rb"^[ \t]*(?:import|from)\s+django\.test\b", re.MULTILINE)
 _NODE_TEST = re.compile(rb"node:test")
+_RUST_TEST = re.compile(rb"#\[(?:\w+::)?test\b")
+_GO_USE = re.compile(rb"^[ \t]*(?:use[ \t]+)?(\.[\w./-]*)[ \t]*$", re.MULTILINE)
 _RUNNERS = ("vitest", "jest", "mocha", "ava")
 _BY_FILE = frozenset({"pytest", "vitest", "jest", "mocha", "ava", "node --test"})
 """Frameworks whose command takes file paths."""
@@ -49,10 +60,38 @@ def find_test_frameworks(tree: Tree, stack: Stack) -> Iterator[TestFramework]:
             tests.setdefault(row.name, []).append(path)
     yield from _python_tests(tree, stack, tests.get("python", []))
     yield from _script_tests(tree, stack, tests.get("javascript", []))
-    if tests.get("go"):
-        yield TestFramework("go test", "go test ./...", "files", len(tests["go"]))
+    if tests.get("go") and (tree.is_file("go.mod") or tree.is_file("go.work")):
+        yield TestFramework("go test", _name_go_command(tree), "files", len(tests["go"]))
     if tree.is_file("Cargo.toml"):
-        yield TestFramework("cargo test", "cargo test", "Cargo.toml", len(tests.get("rust", ())))
+        count = len(tests.get("rust", ()))
+        yield TestFramework("cargo test", _name_cargo_command(tree), "Cargo.toml", count)
+
+
+def find_test_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
+    """Return a gate for each framework, for a project that declares no test gate."""
+    name = "tests"
+    for one in find_test_frameworks(tree, stack):
+        crates = [path for path in sorted(tree.files) if path.endswith(".rs")]
+        if one.name == "cargo test" and not _any(tree, crates, _RUST_TEST):
+            continue
+        program = one.command.partition(" ")[0]
+        module = one.name if one.name == "pytest" else ""
+        folder = "node_modules" if program in ("npm", "npx") else ""
+        yield Declared(GateSpec(name, one.command, origin=one.why), program, module, folder)
+        name = one.name.replace(" ", "-")  # of the next, as one language's tests are called tests
+
+
+def _name_go_command(tree: Tree) -> str:
+    """Return the test command of a module or workspace (go.dev/ref/mod, "go.work files")."""
+    used = _GO_USE.findall(tree.read("go.work") or b"")
+    return " ".join(["go test", *(f"{one.decode().rstrip('/')}/..." for one in used or [b"."])])
+
+
+def _name_cargo_command(tree: Tree) -> str:
+    """Return the test command; it names the workspace if cargo would test the root alone."""
+    text = tree.read("Cargo.toml") or b""
+    is_mixed = b"[workspace]" in text and b"[package]" in text and b"default-members" not in text
+    return "cargo test --workspace" if is_mixed else "cargo test"
 
 
 def find_by_file(tree: Tree, stack: Stack) -> TestFramework | None:
@@ -66,11 +105,27 @@ def _python_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFr
     if declared or used:
         why = (stack.pytest_place or "pyproject.toml") if declared else "imports of the tests"
         yield TestFramework("pytest", "python -m pytest -q", why, len(files))
+    elif tree.is_file("manage.py") and _any(tree, files, _DJANGO):
+        why = "imports of the tests"
+        yield TestFramework("django", "python manage.py test", why, len(files))
     elif files and _any(tree, files, _UNITTEST):
-        command, why = "python -m unittest discover -q", "imports of the tests"
+        command, why = _name_discovery(tree, files), "imports of the tests"
         yield TestFramework("unittest", command, why, len(files))
     elif files:
         yield TestFramework("pytest", "python -m pytest -q", "names of the tests", len(files))
+
+
+def _name_discovery(tree: Tree, files: list[str]) -> str:
+    """Return the command that finds most of the files: unittest enters packages only."""
+    starts = Counter(_find_start(tree, path.split("/")[:-1]) for path in files)
+    ((start, _),) = starts.most_common(1)
+    return f"python -m unittest discover -q{f' -s {shlex.quote(start)}' if start else ''}"
+
+
+def _find_start(tree: Tree, folders: list[str]) -> str:
+    """Return the folder below which every folder on the path to a file is a package."""
+    above = ["/".join(folders[:end]) for end in range(len(folders), 0, -1)]
+    return next((one for one in above if not tree.is_file(f"{one}/__init__.py")), "")
 
 
 def _script_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFramework]:

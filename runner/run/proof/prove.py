@@ -14,10 +14,11 @@ from runner.gates.check_run import standing_key
 from runner.gates.contract_tests import as_command
 from runner.gates.coverage_gate import weigh_proofs
 from runner.gates.registry import checks_of, prove_all, together
-from runner.gates.regression import Helper, prove_others
+from runner.gates.regression import Helper, excuse_gates, may_be_regression, prove_others
 from runner.implementers.base import Mode
 from runner.journal.events import GateCompleted, GateStarted
 from runner.model import ReviewMode
+from runner.model.work import WAITS_FOR_BATCH
 from runner.plan.proofs import find_examples
 from runner.plan.shell.shell_commands import starts_no_program
 from runner.run.proof.stages import count_named, report_stage
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from runner.gates.base import Check
     from runner.gates.registry import TaskProof
     from runner.journal.events import Event as Happening
-    from runner.model import Change, Finding, Outcome, Proof
+    from runner.model import Change, Finding, GateSpec, Outcome, Proof
     from runner.run.assignment import Assignment, WorkerContext
 
 
@@ -46,7 +47,8 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> T
     if ran_something and outcome.changes:
         site.lay_out(assignment.base, outcome.changes)
     if assignment.gates:
-        return _prove_gates(assignment, site, outcome)
+        context = make_gate_context(assignment, site, outcome)
+        return _prove_gates(assignment.gates, assignment, site, context)
     context = replace(make_gate_context(assignment, site, outcome), former=site.former(assignment))
 
     def tell(event: Happening) -> None:
@@ -72,16 +74,21 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> T
     )
     own = weigh_own(own, context, site)
     # Other tasks' tests are irrelevant for bytes that are rebuilt anyway. A question does not end
-    # it here: after an approval exactly these bytes land.
-    if not outcome.changes or any(one.refuses and not one.asks for one in own.findings):
+    # it here: after an approval exactly these bytes land. Nor does a gate that may fail because of
+    # a regression: a person decides on that.
+    if not (outcome.changes and may_be_regression(own, task)):
         return own
+    suspects = lend_to_traced(site.workers.trace(assignment, outcome), assignment, site)
     others = prove_others(
-        lend_to_traced(site.workers.trace(assignment, outcome), assignment, site),
+        suspects,
         context,
         started=on_started,
         completed=on_completed,
         lane=partial(_lane, assignment, site, outcome, context),
     )
+    if others.failing and suspects.enough is None:
+        own = _run_waiting(own, assignment, site, context)
+    own = excuse_gates(own, others)
     return replace(
         own,
         proofs=(*own.proofs, *others.proofs),
@@ -90,10 +97,29 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> T
     )
 
 
-def _prove_gates(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> TaskProof:
-    """Run only some gates, on the changes of several tasks of which each has passed all else."""
-    context, proved = make_gate_context(assignment, site, outcome), []
-    for gate in assignment.gates:
+def _run_waiting(
+    own: TaskProof, assignment: Assignment, site: WorkerContext, context: GateContext
+) -> TaskProof:
+    """Run the gates that wait for a batch, since a person is asked about this change alone."""
+    task, settings = assignment.task, site.settings
+    waiting = {one.id for one in own.proofs if one.note == WAITS_FOR_BATCH}
+    gates = tuple(one for one in settings.gates_for(task.type) if f"gate:{one.name}" in waiting)
+    ran = _prove_gates(gates, assignment, site, replace(context, may_wait=lambda: False))
+    by_id = {one.id: one for one in ran.proofs}
+    return replace(
+        own,
+        proofs=tuple(by_id.get(one.id, one) for one in own.proofs),
+        findings=(*own.findings, *ran.findings),
+        failing={**own.failing, **ran.failing},
+    )
+
+
+def _prove_gates(
+    gates: Sequence[GateSpec], assignment: Assignment, site: WorkerContext, context: GateContext
+) -> TaskProof:
+    """Run only some gates, on changes that have passed all else."""
+    proved = []
+    for gate in gates:
         check = commands.make_gate_check(gate, assignment.task, site.settings)
         started = GateStarted(gate=check.id, command=redact(check.command))
         site.workers.report(assignment.task.id, assignment.attempt, started)
