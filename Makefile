@@ -1,14 +1,14 @@
-# The developer's commands; `make help` lists them. Python >= 3.11.5, git and make are enough:
-# the virtual environment is made when it is missing, and again when requirements change.
+# The developer's commands; `make help` lists them. They need Python >= 3.11.5, git and make. They
+# create the virtual environment if it is missing, and again when requirements change.
 
 VENV ?= .venv
 PYTHON ?= python3
-# Two tests a core: most of them wait for a process or a disk half of the time.
+# Two tests a core: most tests wait for a process or a disk half of the time.
 JOBS ?= $(shell expr 2 \* $$(nproc))
 ALL_TESTS := -n $(JOBS) --dist worksteal
 
-# Stories that a campaign tells again on a cluster: those whose implementers a worker knows, too.
-# The others stand in for an agent within the test's own process, or are about the machine itself.
+# Stories that a campaign repeats on a cluster: those whose implementers exist on a worker, too.
+# The others replace an agent within the test's own process, or are about the machine itself.
 CLUSTER_STORIES := $(patsubst %,tests/stories/test_%.py,tasks_built tasks_readings tasks_landed \
   trial_run states_begin unverified verify ship reviews reviews_answered \
   regressions regressions_answered regressions_contracts regressions_early regressions_meanwhile \
@@ -19,7 +19,7 @@ CLUSTER_STORIES := $(patsubst %,tests/stories/test_%.py,tasks_built tasks_readin
   manual_commit landing_on_a_moved_branch early_cutoff clone_made_anew \
   scans_behind everywhere)
 
-# Where it is set, each process of each test would compile the product anew: twice the time of a clean clone.
+# If it is set, each process of each test compiles the product again: twice the time of a clean clone.
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := $(VENV)/bin
@@ -30,10 +30,10 @@ DEMO_VENV := build/demo-venv
 .DEFAULT_GOAL := help
 .PHONY: help setup sandbox check lint types types-here types-macos floors house reference messages words recordings test changed all nightly long-tests release site vscode mutants pictures bench golden campaign demo demo-clean lock clean
 
-help: ## This list
+help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(READY) ## The virtual environment (VENV=.venv, PYTHON=python3), by the versions of requirements.lock
+setup: $(READY) ## Create the virtual environment (VENV=.venv, PYTHON=python3) with the versions of requirements.lock
 
 $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5))' || { \
@@ -45,100 +45,100 @@ $(READY): pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'
 	@touch $@
 
-sandbox: # bubblewrap encloses the commands of tasks; without it they run unenclosed, and the runner says so
+sandbox: # bubblewrap is the sandbox of tasks' commands; without it they run without one, and the runner says so
 	@command -v bwrap > /dev/null || { test "$$(id -u)" = 0 && command -v apt-get > /dev/null \
 	  && { apt-get install -qq -y bubblewrap || { apt-get update -qq && apt-get install -qq -y bubblewrap; }; } \
 	  > /dev/null 2>&1; } || echo "note: bubblewrap is not installed, so commands run without a sandbox"
 
-check: $(READY) ## Lint, types and import floors, at once
+check: $(READY) ## Run lint, types and import layers in parallel
 	@$(MAKE) --no-print-directory -j 4 lint types-here types-macos floors
 
-reference: $(READY) ## docs/reference/ from the code
+reference: $(READY) ## Generate docs/reference/ and docs/rooms.md from the code
 	$(BIN)/python tests/reference.py
 
-lint: $(READY) ## ruff: rules and format
+lint: $(READY) ## Run ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: types-here types-macos ## mypy --strict over runner/, for Linux and for macOS: what only one of them has is told
+types: types-here types-macos ## Run mypy --strict on runner/, for Linux and for macOS
 
-types-here: $(READY) # each takes one core for most of a minute where nothing is cached
+types-here: $(READY) # each takes one core for most of a minute if nothing is cached
 	$(BIN)/mypy
 
 types-macos: $(READY)
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin
 
-floors: $(READY) ## import-linter: every import points down
+floors: $(READY) ## Run import-linter: every import points down
 	$(BIN)/lint-imports
 
-house: $(READY) ## Lines, statements, files and private words, each with its bound (tests/house_bounds.toml)
+house: $(READY) ## Show lines, statements, files and private words, with their bounds (tests/house_bounds.toml)
 	$(BIN)/python tests/house.py
 
-# By worksteal a worker keeps the tests of a file, and what they share is made once.
-test: check sandbox ## check, and every test but the nightly ones
+# With worksteal a worker keeps the tests of a file, so their shared fixtures are made once.
+test: check sandbox ## Run check and all tests except the nightly ones
 	@$(BIN)/python tests/long_tests.py --estimate
 	tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS) -m "not nightly"
 
-changed: $(READY) sandbox ## The tests that runner impact chooses for what differs from HEAD, and why
+changed: $(READY) sandbox ## Run the tests that runner impact selects for the changes since HEAD, and show why
 	tests/in_memory.sh $(BIN)/python tests/changed.py $(ALL_TESTS) -m "not nightly"
 
-all: check sandbox ## check, and every test
+all: check sandbox ## Run check and all tests
 	tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS)
 
-nightly: $(READY) sandbox ## Every test with coverage of runner/ >= 90 %, then mutants
+nightly: $(READY) sandbox ## Run all tests, require 90 % coverage of runner/, then run mutants
 	tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS) --cov=runner --cov-report=term:skip-covered --cov-fail-under=90
 	$(MAKE) --no-print-directory mutants
 
-long-tests: $(READY) sandbox ## Run all tests, measured, and write tests/long_tests.tsv: those above half a second of a processor
+long-tests: $(READY) sandbox ## Run all tests and write those that take over 0.5 s of processor time to tests/long_tests.tsv
 	rm -rf build/test_seconds && mkdir -p build/test_seconds
 	TESTS_MEASURED="$(abspath build/test_seconds)" tests/in_memory.sh $(BIN)/python -m pytest $(ALL_TESTS)
 	$(BIN)/python tests/long_tests.py build/test_seconds
 
-release: $(READY) ## Wheel and source archive into dist/, built twice, tried without a network; bill of materials, provenance
+release: $(READY) ## Build wheel and source archive into dist/ twice, try them offline, write bill of materials and provenance
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[release]'
 	TAG=$(TAG) $(BIN)/python tests/release.py
 
-site: $(READY) ## The documents as a site, build/site/index.html; a link that leads nowhere is a mistake
+site: $(READY) ## Build the documents as a site, build/site/index.html; a dead link is an error
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[docs]'
 	$(BIN)/python tests/reference.py
 	$(BIN)/sphinx-build -q -W --keep-going -n -b html -d build/site.trees -c docs/site . build/site
 	cp build/site/README.html build/site/index.html
 
-vscode: $(READY) ## The extension for VS Code: types, tests against the real server, editors/vscode/dist/*.vsix (needs npm)
+vscode: $(READY) ## Check, test and package the VS Code extension into editors/vscode/dist/ (needs npm)
 	npm ci --prefix editors/vscode --ignore-scripts --no-fund --no-audit
 	RUNNER="$(abspath $(BIN))/runner" npm test --prefix editors/vscode
 	npm run package --prefix editors/vscode
 
-recordings: $(READY) ## Terminal sessions as pictures: docs/pictures/demo.svg and review.svg
+recordings: $(READY) ## Record terminal sessions as docs/pictures/demo.svg and review.svg
 	$(BIN)/python docs/site/record.py
 
-messages: $(READY) ## Every message of the product, with its place
+messages: $(READY) ## List every message of the product, with file and line
 	@$(BIN)/python tests/messages.py
 
-words: $(READY) ## Words and sentence lengths of the documents, each with its bound
+words: $(READY) ## Show words and sentence lengths of the documents, with their bounds
 	$(BIN)/python tests/words.py
 
-mutants: $(READY) sandbox ## Small faults in the product, 60 by the commit's id: do the unit tests of a room notice? MUTANTS=60 MUTANTS_IN=runner/run
+mutants: $(READY) sandbox ## Put 60 small faults into copies of the product and count those that unit tests notice; MUTANTS=60 MUTANTS_IN=runner/run
 	$(BIN)/python tests/mutants.py
 
-golden: $(READY) ## Write the expected texts in tests/golden/ anew; read the difference before you commit it
+golden: $(READY) ## Update the expected texts in tests/golden/; read the diff before you commit it
 	UPDATE_GOLDEN=1 $(BIN)/python -m pytest tests -k golden
 	git diff --stat -- tests/golden
 
-pictures: $(READY) sandbox ## The pictures in docs/pictures, by Chromium
+pictures: $(READY) sandbox ## Take the screenshots in docs/pictures with Chromium
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tests/serve/pictures.py
 
-bench: $(READY) ## The quick benchmarks beside the peers; benchmarks/README.md has the long ones
+bench: $(READY) ## Run the quick benchmarks against other tools; benchmarks/README.md has the long ones
 	$(BIN)/python benchmarks/peers/run.py --quick
 
-campaign: $(READY) sandbox ## Campaigns for an hour and planted bugs that they must find: build/campaigns/*.json; CAMPAIGN="--seconds 600 --part 1/2 --seed 7"; then real agent programs, stories on a cluster, 200 faults
+campaign: $(READY) sandbox ## Run random tests for an hour, which must find planted bugs; CAMPAIGN="--seconds 600 --part 1/2 --seed 7"; then real agent programs, stories on a cluster and 200 mutants
 	$(BIN)/python tests/campaigns.py $(CAMPAIGN)
 	CAMPAIGN_SECONDS=$${CAMPAIGN_SECONDS:-600} $(BIN)/python -m pytest tests/stories tests/plan tests/implementers/agents tests/extensions/cluster tests/extensions/team tests/extensions/bridge -k campaign
 	STORIES_ON_CLUSTER=1 $(BIN)/python -m pytest $(CLUSTER_STORIES)
 	MUTANTS=$${MUTANTS:-200} $(BIN)/python tests/mutants.py
 	$(BIN)/python tests/changed.py --planted
 
-demo: $(DEMO_VENV)/.ready sandbox ## Build examples/bookings in build/demo; stopped, it goes on; finished, it begins anew
+demo: $(DEMO_VENV)/.ready sandbox ## Build examples/bookings in build/demo; continue an interrupted demo, restart a finished one
 	@echo "demo: building examples/bookings in twelve tasks"
 	PATH="$(abspath $(DEMO_VENV)/bin):$$PATH" examples/demo examples/bookings $(DEMO)
 
@@ -149,14 +149,14 @@ $(DEMO_VENV)/.ready: pyproject.toml requirements.lock
 	@$(DEMO_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[contracts]'
 	@touch $@
 
-demo-clean: ## Forget the demo's copy
+demo-clean: ## Delete build/demo
 	rm -rf $(DEMO)
 
-lock: $(READY) ## Write requirements.lock anew from pyproject.toml (needs uv)
+lock: $(READY) ## Update requirements.lock from pyproject.toml (needs uv)
 	uv pip compile pyproject.toml --extra dev --extra docs --extra release --universal --python-version 3.11 --upgrade \
 	  --no-header --no-emit-index-url --no-annotate --quiet --output-file requirements.lock
 
-clean: demo-clean ## Forget what was built, the virtual environment too
+clean: demo-clean ## Delete everything that was built, including the virtual environment
 	rm -rf build dist *.egg-info .coverage .coverage.* .mypy_cache .ruff_cache .hypothesis
 	rm -rf .import_linter_cache
 	test ! -e $(READY) || rm -rf $(VENV)

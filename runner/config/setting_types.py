@@ -234,7 +234,7 @@ def linear_expression(value: str) -> str:
     if getattr(compiled, "programsize", 0) > _LARGEST_PROGRAM:
         raise ValueError("must be a smaller expression, with fewer repetitions")
     if compiled.groups > 1 or (compiled.groups and "(?P<value>" not in value):
-        raise ValueError("must have only the group (?P<value>…), the secret; use (?:…) for others")
+        raise ValueError('must have at most one capturing group, named "value", around the secret')
     # A pattern that matches empty text matches everywhere: every file would contain secrets.
     if compiled.search(b"") is not None:
         raise ValueError("must not match an empty text")

@@ -228,9 +228,9 @@ def require_renamable(plan: OpenPlan, mention: Mention, view: View | None) -> No
     if mention.kind != "task":
         raise RunnerError("only a task ID can be renamed here", hint="put the cursor on one")
     if view is None and plan.project.journal_path.exists():
-        raise RunnerError("the journal cannot be read: the ID is fixed", hint="runner status")
+        raise RunnerError("the journal cannot be read, so no ID can change", hint="runner status")
     if _is_known(plan, mention.name, view):
-        raise RunnerError(f"{mention.name} was started or built: its ID is fixed", hint=_BUILT)
+        raise RunnerError(f"{mention.name} was started or built: its ID cannot change", hint=_BUILT)
 
 
 _BUILT = "commits and the journal use this ID; write a new task instead"

@@ -156,15 +156,13 @@ def explain_path(repository: Repository, path: str) -> str:
     if head and repository.blob(head, repository.prefix.inside(path)) is not None:
         return ""  # the task took it away, or its base is older
     if line := _find_pattern(repository, path):
-        return (
-            f"{shown} is ignored by git, so tasks can't see it: "
-            f"add the line {line} to .worktreeinclude and commit that file"
-        )
-    if not (top / path).is_dir() or any(Path(top, path).iterdir()):
+        why, remedy = "ignored by git", f"add {line} to .worktreeinclude and commit that file"
+    elif not (top / path).is_dir() or any(Path(top, path).iterdir()):
         typed = shlex.quote(repository.prefix.inside(path))
-        why = f"{shown} is not committed, so tasks can't see it"
-        return f"{why}: git add {typed}, then commit"
-    return ""
+        why, remedy = "not committed", f"git add {typed}, then commit"
+    else:
+        return ""
+    return ": ".join((f"{shown} is {why}, so tasks can't see it", remedy))
 
 
 def _find_pattern(repository: Repository, path: str) -> str:

@@ -94,10 +94,10 @@ def _words(ran: Ran, context: ImplementerContext, line: str) -> tuple[str, str]:
         return f"ended with exit {ran.exit}", bound or missing
     return {
         Ended.IDLE: (
-            f"printed nothing for {limits.idle:g} seconds and was ended",
+            f"printed nothing for {limits.idle:g} seconds and was stopped",
             "make it print progress, or raise limits.idle_seconds in the settings",
         ),
-        Ended.HARD: (f"took longer than {limits.hard:g} seconds and was ended", longer),
+        Ended.HARD: (f"took longer than {limits.hard:g} seconds and was stopped", longer),
         Ended.CANCELLED: ("was cancelled", ""),
         Ended.COULD_NOT_START: ("could not be started", "run the command yourself to see why"),
     }[ran.ended]

@@ -165,7 +165,7 @@ def regression_line(proofs: Iterable[Proof]) -> str:
     bad = len(verdicts) - good - known
     contracts = f"{len(verdicts)} test contract{'' if len(verdicts) == 1 else 's'}"
     line = f"{contracts} of {len(tasks)} task{'' if len(tasks) == 1 else 's'}"
-    parts = (f"{bad} fail" * bool(bad), f"{known} as red as before" * bool(known))
+    parts = (f"{bad} fail" * bool(bad), f"{known} failing as before" * bool(known))
     more = ", ".join(part for part in parts if part)
     if not more:
         return f"{line} {'passes' if len(verdicts) == 1 else 'pass'}"

@@ -186,7 +186,7 @@ def _finding(hit: Hit, text: bytes, path: str, lines: list[int]) -> Finding:
     is_address = hit.severity is Severity.NOTE  # it opens nothing by itself
     return Finding(
         check=CHECK,
-        message=f"{'seen' if is_address else 'secret found'}: {hit.title}",
+        message=f"seen: {hit.title}" if is_address else f"secret found: {hit.title}",
         path=path,
         line=line,
         column=len(before) + 1,

@@ -188,7 +188,7 @@ def seconds_of_age(typed: str, where: str) -> float:
     match = _AGE.fullmatch(typed.strip().casefold())
     if match is None or not int(match[1]):
         raise RunnerError(
-            f"invalid duration {typed!a}", where=where, hint=f"{where} 30d (or 90m, 12h, 2w)"
+            f"invalid duration {typed!a}", where=where, hint=f"for example {where} 30d, 12h or 2w"
         )
     return float(int(match[1]) * _SECONDS[match[2]])
 
@@ -211,7 +211,7 @@ def install_hint(extra: str) -> str:
     pip = which("pip")
     is_ours = pip is not None and Path(pip).parent == Path(sys.executable).parent
     ask = "pip" if is_ours else f"{sys.executable} -m pip"
-    return f"{ask} install '{_DISTRIBUTION}[{extra}]'"
+    return f"{ask} install 'task-graph-runner[{extra}]'"
 
 
 def refusal_of_import(error: ImportError) -> RunnerError | None:

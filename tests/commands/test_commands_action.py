@@ -152,7 +152,7 @@ def test_a_push_to_the_base_measures_the_pull_requests_that_it_meets(workflow):
     assert workflow.step("list", GITHUB_REF_NAME="main").returncode == 0
     ran = workflow.step("run", INPUT_MODE="recheck", BEFORE=old)
     assert ran.returncode == 0, ran.stderr
-    assert "#9 is of a fork" in ran.stdout
+    assert "#9 comes from a fork" in ran.stdout
     workflow.step("comment")
     assert (workflow.forge / "statuses").read_text() == f"{head} state=failure\n"
     assert len(workflow.comments) == 2

@@ -250,7 +250,7 @@ def test_an_application_that_hangs_on_requests_is_told_soon(project):
     )
     project.write("api.json", document()).write("web.py", slow)
     said = project.said("openapi", CONTRACT, timeout=12)
-    assert said == ["GET /thing gives no response within 1.2 s"]
+    assert said == ["GET /thing gives no answer within 1.2 s"]
 
 
 def test_an_exception_of_the_application_is_an_answer_500_with_its_traceback(project):
@@ -352,7 +352,7 @@ def test_what_could_not_be_tried_stands_behind_differences_and_refuses_nothing(t
     def listed(*problems):
         told = Report(str(tmp_path / "report.json"))
         for label, kind in problems:
-            told.add((label, kind, label), "text")
+            told.add_problem((label, kind, label), "answers 500: the application failed")
         found = [openapi.OpenapiProblem(*one.values()) for one in told.problems.values()]
         said = openapi.OpenapiReport("tested", "", "", 50, 50, tuple(found))
         check = Check(id="contract:openapi", kind="contract", command="", limits=Limits())
@@ -362,7 +362,7 @@ def test_what_could_not_be_tried_stands_behind_differences_and_refuses_nothing(t
     assert not any(one.refuses for one in listed(*untried))
     assert listed(*untried)[-1].message == "20 more differences from api.json"
     first, *others = listed(*untried, ("GET /z", "ServerError"))
-    assert (first.message, first.refuses) == ("GET /z text", True)
+    assert (first.message, first.refuses) == ("GET /z answers 500: the application failed", True)
     assert not any(one.refuses for one in others)
     assert listed(*untried[:21])[-1].message == "1 more difference from api.json"
 

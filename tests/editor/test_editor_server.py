@@ -180,7 +180,7 @@ def test_a_task_with_a_commit_keeps_its_id_and_its_id_stays_taken(client, shop):
     client.open(PLAN)
     document, place = {"uri": client.uri(PLAN)}, {"line": 2, "character": 5}
     error = client.refused("textDocument/prepareRename", textDocument=document, position=place)
-    assert "its ID is fixed" in error["message"]
+    assert "its ID cannot change" in error["message"]
     other = {"line": 18, "character": 5}
     client.edit(PLAN, (2, 3), (2, 11), "TASK-003")
     client.problems(PLAN)

@@ -88,7 +88,7 @@ def test_an_ignored_file_is_named_with_the_line_that_brings_it(place, output, li
     shown = output.format(shown=place.shown, tree=place.tree)
     told = explain_absent(place, shown, "make test")
     assert "is ignored by git" in told
-    assert f"add the line {line} to .worktreeinclude" in told
+    assert f"add {line} to .worktreeinclude" in told
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def of_others(name, verdict=Verdict.PASS):
         ),
         (
             (of_others("TASK-001/TC-001"), of_others("TASK-002/TC-001", Verdict.KNOWN)),
-            "2 test contracts of 2 tasks: 1 pass, 1 as red as before",
+            "2 test contracts of 2 tasks: 1 pass, 1 failing as before",
         ),
     ],
 )

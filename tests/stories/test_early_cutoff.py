@@ -42,7 +42,7 @@ def test_a_comment_leaves_those_behind_it_done(built):
 
     since = changed(built, COMMENTED)
     said = built.run("--dry-run").out.splitlines()
-    may = "may be released by early cut-off: "
+    may = "may only be re-tested (early cut-off): "
     assert [line for line in said if line.startswith(may)] == [
         f"{may}TASK-002 API — if the interface of TASK-001 stays the same",
         f"{may}TASK-003 Page — if the interface of TASK-002 stays the same",

@@ -94,7 +94,7 @@ def test_an_attempt_that_could_read_the_files_counts_until_they_change(workplace
     planned(workplace)
     ended = workplace.run()
     assert ended.code == 3
-    assert ended.said.count("held-out files are not enclosed") == 1
+    assert ended.said.count("held-out files are not hidden") == 1
     monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
     ended = workplace.runner("retry", "TASK-001")
     assert ended.code == 0, ended.said

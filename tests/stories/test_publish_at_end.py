@@ -195,7 +195,7 @@ def test_commits_of_a_person_are_not_pushed_along_unasked(team):
     assert run(team, first, "run", "--plan-out", str(file), "--trust")[0] == 0
     code, said = run(team, first, "run", "--apply", str(file), "--trust", "--yes")
     assert code == 2, said
-    assert "builds a branch of its own, not that of the saved plan" in said
+    assert "builds on a new branch, so no saved plan can run" in said
     code, said = run(team, first, RUNNER_GIT_PUBLISH="none")
     assert code == 0, said
     assert branch_of(first) == "main"

@@ -247,7 +247,7 @@ def test_a_command_that_takes_too_long_is_ended(workplace):
     ended = workplace.run()
     assert ended.code == 1
     assert time.monotonic() - began < 25
-    assert "the command took longer than 1 seconds and was ended" in ended.err
+    assert "the command took longer than 1 seconds and was stopped" in ended.err
 
 
 @pytest.mark.parametrize("sandbox", ["auto", "none"])

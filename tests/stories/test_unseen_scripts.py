@@ -34,7 +34,7 @@ def plan(place, path):
             "tools/agent.py",
             "is ignored by git",
             [".worktreeinclude"],
-            "add the line /tools/ to .worktreeinclude and commit that file",
+            "add /tools/ to .worktreeinclude and commit that file",
         ),
     ],
     ids=["untracked", "ignored"],

@@ -233,7 +233,7 @@ def require_reusable(chosen: tuple[Waiting, ...]) -> None:
     others = [one.task for one in chosen if one.kind != "stale"]
     if others:
         raise RunnerError(
-            f"{', '.join(others)} is not STALE: there is nothing to reuse",
+            f"nothing to reuse, since not STALE: {', '.join(others)}",
             hint="omit --reuse to approve it as it is",
         )
     broken = [one.task for one in chosen if one.culprit]

@@ -381,7 +381,7 @@ class _Building(Struct, dict=True):
         session.on_close(sast.close)
         sandbox = sandbox_of(settings, session.project.environ)
         if session.held_out is not None and not sandbox.encloses:
-            self.observer.say("note: held-out files are not enclosed: no sandbox hides them")
+            self.observer.say("note: held-out files are not hidden: there is no sandbox")
         return WorkerSetup(
             root=session.project.root,
             repository=session.repository,

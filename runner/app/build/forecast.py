@@ -199,7 +199,7 @@ def forecast_lines(
         yield f"would be BLOCKED: {display(id_)} {display(tasks[id_].title)} — {display(note)}"
     for id_, through in foresight.may_be_let_go.items():
         yield (
-            f"may be released by early cut-off: {display(id_)} {display(tasks[id_].title)} — "
+            f"may only be re-tested (early cut-off): {display(id_)} {display(tasks[id_].title)} — "
             f"if the interface of {display(through)} stays the same"
         )
     for id_ in seen.waiting:

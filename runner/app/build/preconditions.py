@@ -103,7 +103,7 @@ def _warn_of_run_files(repository: Repository, changed: tuple[str, ...]) -> str:
     tracked = find_run_files(map(repository.prefix.inside, text(out).split("\0")))
     parts = {"/".join(path.split("/")[:3]) for path in tracked or changed}
     return (
-        "git tracks files of a run, and would replace them with older ones: "
+        "git tracks files that runs write, so a checkout could replace them: "
         f"git rm -r -q --cached {' '.join(sorted(parts))}, then commit"
     )
 
@@ -163,7 +163,7 @@ def _warn_without_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
         return ()
     lines = [f"commands run with your own rights, no sandbox{why}"]
     if any(task.held_out_contracts or task.test_author for task in plan.tasks):
-        lines.append("held-out tests are not enclosed: an implementer could read their files")
+        lines.append("held-out tests are not hidden: an implementer could read their files")
     if project.settings.sandbox.kind == "none":
         return tuple(lines)
     read = tuple(map(expand_home, project.settings.sandbox.read))

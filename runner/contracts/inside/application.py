@@ -161,7 +161,7 @@ class Inventory:
         documented = {(method, shape(prefix + path)): path for method, path in self.operations}
         for key in sorted(served.keys() - documented.keys()):
             text = "is served, but is not in the document"
-            self.report.add((f"{key[0]} {served[key]}", "undocumented-operation"), text)
+            self.report.add_problem((f"{key[0]} {served[key]}", "undocumented-operation"), text)
         if self.known is not None:
             for (method, whole), path in documented.items():
                 if (method, whole) not in served and not f"{whole}/".startswith(opaque):
@@ -204,7 +204,7 @@ class Inventory:
         for method, path in sorted(asked):
             if self.succeeds(method, path):
                 text = "is served, but is not in the document"
-                self.report.add((f"{method} {path}", "undocumented-operation"), text)
+                self.report.add_problem((f"{method} {path}", "undocumented-operation"), text)
 
     def succeeds(self, method: str, path: str) -> bool:
         """Return whether a call succeeds, unlike calls of unknown paths."""
@@ -222,7 +222,7 @@ class Inventory:
 
     def record_missing(self, label: str, text: str) -> None:
         """Record an operation that is not served."""
-        self.report.add((label, "missing-operation"), text)
+        self.report.add_problem((label, "missing-operation"), text)
 
     def nowhere(self, method: str) -> tuple[str, bytes]:
         """Return how the application responds to an unknown page."""

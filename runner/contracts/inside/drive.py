@@ -256,7 +256,7 @@ class Tester:
     def record_unanswered(self, label: str) -> None:
         """Record an operation that does not respond."""
         if not self.output.ended:
-            self.report.add((label, "late"), f"gives no response within {self.patience:g} s")
+            self.report.add_problem((label, "late"), f"gives no answer within {self.patience:g} s")
 
     def record_calls(self, recorder: Any) -> None:
         """Record the calls of one scenario."""
@@ -287,7 +287,7 @@ class Tester:
         if "timed out" in text.casefold():
             self.record_unanswered(label)
         elif not self.output.ended:
-            self.report.add((label, "error", type(problem).__name__), text)
+            self.report.add_problem((label, "error", type(problem).__name__), text)
 
     def record_failure(self, info: Any, case: Any, call: Any) -> None:
         """Record a response that the document does not allow."""
@@ -299,7 +299,7 @@ class Tester:
         if call is not None and call.response is not None:
             body = (call.response.content or b"")[:LONGEST_ANSWER].decode("utf-8", "replace")
             request += f"\n# answered {call.response.status_code}: {body}"
-        self.report.add((failure.operation or "", kind, what), text, request)
+        self.report.add_problem((failure.operation or "", kind, what), text, request)
 
     def makes(self, case: Any) -> list[str]:
         """Return the request that created the resource of this call, as a curl command."""

@@ -39,7 +39,7 @@ class Report:
         self.requests = 0
         self.lock = threading.Lock()
 
-    def add(self, key: tuple[str, ...], text: str, request: str = "") -> None:
+    def add_problem(self, key: tuple[str, ...], text: str, request: str = "") -> None:
         """Add a problem; of similar ones the shortest request is kept."""
         known = self.problems.get(key)
         better = known is None or len(request) < len(known["request"])
@@ -104,7 +104,7 @@ def describe_failure(kind: str, failure: Any) -> tuple[str, str]:
         names = ", ".join(failure.missing_headers)
         return names, f"answers without the header {names}, which the document requires"
     first = " ".join((failure.message or "").split())
-    return "", f"{failure.title}: {first}" if first else str(failure.title)
+    return "", f"fails a check of schemathesis: {failure.title}: {first}".removesuffix(": ")
 
 
 def is_reported_otherwise(status: int, call: Any) -> bool:

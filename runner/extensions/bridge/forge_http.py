@@ -273,7 +273,7 @@ class ForgeHttp(Struct):
         pause = _find_pause(error.code, error.headers)
         if pause is not None:
             return self._leave_alone(pause)
-        message = self._message_of(error)
+        message = self._message_of(error) or "without a reason"
         hint = {
             _UNKNOWN: "the token is invalid or expired",
             _FORBIDDEN: "the token lacks a permission: docs/guides/team.md lists what it needs",

@@ -63,7 +63,7 @@ def _queue(
 ) -> ExitCode:
     wish = " ".join(given.more).strip()
     if wish and given.task:
-        raise RunnerError("--task and a request exclude each other", hint="omit one")
+        raise RunnerError("--task cannot be combined with a request", hint="omit one")
     if wish and " " not in wish:
         raise RunnerError(
             "expected one repository, or a request in words", hint="runner team queue --help"

@@ -84,7 +84,7 @@ def _require_safe(given: argparse.Namespace, address: str) -> None:
     if bool(given.tls_cert) != bool(given.tls_key):
         raise RunnerError("missing TLS file", hint="--tls-cert chain.pem --tls-key key.pem")
     if given.tls_cert and given.behind_proxy:
-        raise RunnerError("--tls-cert excludes --behind-proxy", hint="use one of the two")
+        raise RunnerError("--tls-cert cannot be combined with --behind-proxy", hint="omit one")
     _read_proxy(given.behind_proxy)
     try:
         is_loopback = ip_address(address).is_loopback

@@ -23,7 +23,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode |
     if not given.team:
         return None
     if given.time:
-        raise RunnerError("--time is for a folder, --team for a store", hint="use one of the two")
+        raise RunnerError("--time cannot be combined with --team", hint="omit one")
     if given.since:
         raise RunnerError("--team counts current builds only", hint="omit --since")
     given.store = ""

@@ -311,7 +311,7 @@ def find_crash(ran: Ran) -> str:
 
 def _out_of(setting: Setting, limit: str, what: str) -> End:
     hint = f"{setting.context.left.to_raise(limit)}, or make the task smaller"
-    return End(Finding(BUDGET, f"{setting.name} was ended: the budget allows {what}", hint=hint))
+    return End(Finding(BUDGET, f"{setting.name} was stopped: the budget allows {what}", hint=hint))
 
 
 def _amount(left: Allowance, limit: str) -> str:

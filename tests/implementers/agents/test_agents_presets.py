@@ -113,7 +113,7 @@ def test_what_may_be_spent_is_told_to_a_program_that_tells_its_cost_at_the_end(o
     a_preset(office, "claude", f'echo "$@" > "$HOME/../../../said"; echo \'{json.dumps(row)}\'')
     said = office.implement(name="claude", left=Allowance(dollars=0.5))
     assert "--max-budget-usd 0.5000" in (office.folder / "said").read_text()
-    assert messages(said) == ["claude was ended: the budget allows no more than $0.5"]
+    assert messages(said) == ["claude was stopped: the budget allows no more than $0.5"]
     assert said.usage.dollars == 0.6
 
 

@@ -230,14 +230,14 @@ def test_two_calls_in_turn_are_a_circle_too(office):
 def test_a_budget_ends_it_from_outside(office, left, step, words):
     office.script([step, {"wait": 30}])
     said = office.implement(left=left)
-    assert messages(said) == [f"agent was ended: the budget allows no more than {words}"]
+    assert messages(said) == [f"agent was stopped: the budget allows no more than {words}"]
 
 
 def test_a_budget_is_counted_behind_megabytes_of_what_it_prints(office):
     much = "head -c 12000000 /dev/zero | tr '\\0' x; echo"
     office.script([{"run": much}, {"use": 5000}, {"wait": 30}])
     said = office.implement(left=Allowance(tokens=1000))
-    assert messages(said) == ["agent was ended: the budget allows no more than 1000 tokens"]
+    assert messages(said) == ["agent was stopped: the budget allows no more than 1000 tokens"]
 
 
 def test_silence_and_time_are_bounded(office):
@@ -245,10 +245,10 @@ def test_silence_and_time_are_bounded(office):
     said = office.implement(limits=Limits(soft=5, idle=0.4, hard=60))
     assert said.failure is Failure.TRANSIENT
     said = office.implement(left=Allowance(minutes=0.02))
-    assert messages(said) == ["agent was ended: the budget allows no more minutes"]
+    assert messages(said) == ["agent was stopped: the budget allows no more minutes"]
     said = office.implement(limits=Limits(soft=5, idle=60, hard=0.5))
     assert said.failure is Failure.TRANSIENT
-    assert messages(said) == ["agent took longer than 0.5 seconds and was ended"]
+    assert messages(said) == ["agent took longer than 0.5 seconds and was stopped"]
 
 
 def test_it_ends_with_the_attempt(office):
