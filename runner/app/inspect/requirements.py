@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
+from runner.app.inspect.validation import find_all_problems
 from runner.config.paths import expand_home
 from runner.config.stack import detect_stack
 from runner.contracts.entries import find_missing_packages
@@ -42,15 +43,16 @@ def plan_signs(project: Project) -> Iterator[Diagnostic]:
     """Yield diagnostics of the plan and of its requirements."""
     try:
         reading = project.check()
+        problems = find_all_problems(project, reading)
     except RunnerError as error:
         yield make_missing_sign("plan", error)
         return
-    errors = sum(problem.is_error for problem in reading.problems)
+    errors = sum(problem.is_error for problem in problems)
     text = (
         f"{project.plan_path}: {plural(len(reading.plan.tasks), 'task')}"
-        f", {plural(errors, 'mistake')}, {plural(len(reading.problems) - errors, 'warning')}"
+        f", {plural(errors, 'mistake')}, {plural(len(problems) - errors, 'warning')}"
     )
-    hint = "runner validate" if reading.problems else ""
+    hint = "runner validate" if problems else ""
     yield Diagnostic("plan", State.WRONG if errors else State.OK, text, hint)
     yield from _tools(project, reading.plan.tasks)
     yield from _contracts(reading.plan.tasks)
