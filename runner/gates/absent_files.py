@@ -33,6 +33,8 @@ _MISSING = regex(
     r"|unresolved|cannot open|can't open|unable to"
 )
 """Lines whose names are searched first."""
+_UNSEEN = ", so tasks can't see it"
+_EXPLAINED = regex(rf"(.+?) is (?:ignored by git|not committed){_UNSEEN}: ")
 _MOST_NAMES = 400
 _MOST_FOLDERS = 60
 _MOST_ENTRIES = 5000
@@ -156,15 +158,18 @@ def explain_path(repository: Repository, path: str) -> str:
     if head and repository.blob(head, repository.prefix.inside(path)) is not None:
         return ""  # the task took it away, or its base is older
     if line := _find_pattern(repository, path):
-        return (
-            f"{shown} is ignored by git, so tasks can't see it: "
-            f"add the line {line} to .worktreeinclude and commit that file"
-        )
+        typed = f"add the line {line} to .worktreeinclude and commit that file"
+        return f"{shown} is ignored by git{_UNSEEN}: {typed}"
     if not (top / path).is_dir() or any(Path(top, path).iterdir()):
         typed = shlex.quote(repository.prefix.inside(path))
-        why = f"{shown} is not committed, so tasks can't see it"
-        return f"{why}: git add {typed}, then commit"
+        return f"{shown} is not committed{_UNSEEN}: git add {typed}, then commit"
     return ""
+
+
+def find_named(hint: str) -> str:
+    """Return the path whose absence a hint of this module explains; empty for another hint."""
+    found = _EXPLAINED.match(hint)
+    return found[1] if found else ""
 
 
 def _find_pattern(repository: Repository, path: str) -> str:
