@@ -126,8 +126,16 @@ def _find_hidden_folders(project: Project, program: Path) -> tuple[str, ...]:
     environ = base.command_environment(project.environ)
     where = frozenset((name, environ[name]) for name in NAMES if name in environ)
     places = (one for one in (program, program.resolve()) if not one.is_relative_to(project.root))
-    folders = dict.fromkeys(str(one.parent) for one in places)
+    folders = dict.fromkeys(str(_find_installation(one)) for one in places)
     return tuple(one for one in folders if mounts.hides(one, where, read))
+
+
+def _find_installation(program: Path) -> Path:
+    """Return the folder with all that a program needs: its packages or environment."""
+    for folder in reversed(program.parents):
+        if folder.name == "node_modules" or (folder / "pyvenv.cfg").is_file():
+            return folder
+    return program.parent
 
 
 def _contracts(tasks: Iterable[Task]) -> Iterator[Diagnostic]:

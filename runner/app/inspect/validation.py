@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from runner.app.build.discovered_gates import apply_default_gates
@@ -34,8 +35,7 @@ from runner.run.resource_locks import capacities, too_much_of
 from runner.text.wording import did_you_mean, join_few, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     from runner.app.inspect import test_frameworks, unresolved_references
     from runner.app.observer import Observer
@@ -270,18 +270,6 @@ def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
                 yield places.problem(at, f"{task.id}: {message}", hint)
 
 
-def _make_file_test(root: Path) -> Callable[[str], bool]:
-    """Return a function that checks whether a path is a file below `root`; never raises."""
-
-    def is_there(path: str) -> bool:
-        try:
-            return (root / path).is_file()
-        except (OSError, ValueError):  # too long, or a zero in it
-            return False
-
-    return is_there
-
-
 def find_nearby_problems(
     project: Project, texts: Mapping[str, bytes] | None = None
 ) -> Iterator[Problem]:
@@ -292,8 +280,12 @@ def find_nearby_problems(
     owners = _text_of(project, OWNERSHIP_MAP, texts)
     if owners is not None:
         prefixes = project.settings.build.id_prefixes
-        is_there = _make_file_test(project.root)
-        yield from OwnershipMap.read(owners, OWNERSHIP_MAP, prefixes, is_there).problems
+        yield from OwnershipMap.read(
+            owners,
+            OWNERSHIP_MAP,
+            prefixes,
+            lambda path: os.path.isfile(project.root / path),  # noqa: PTH113  raises for no path
+        ).problems
     index = _text_of(project, PATTERNS, texts)
     if index is not None:
         for pattern in PatternIndex.read(index).patterns:
