@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runner.config.stack import NO_TESTS
 from runner.lazy_pattern import regex
 from runner.model import GateSpec
 
@@ -43,8 +45,6 @@ _WRITES_NOTHING = regex(r" --noEmit\b(?! false)")
 _HOOKED = frozenset({"npm", "bun"})
 """Package managers that run `pretest` and `posttest` with `test`."""
 _SWALLOWS = regex(r"[;|\n]|(?<!&)&(?!&)")
-_PLACEHOLDER = regex(r"echo .*no test specified.* exit 1\s*")
-"""The test script that `npm init` writes for a package without tests."""
 
 
 class Declared(Struct, frozen=True):
@@ -100,6 +100,7 @@ def _scripts(stack: Stack) -> Iterator[Declared]:
             named.remove((script, name))
     for script, name in named:
         yield from _script(stack, script, name)
+    yield from _packages(stack)
 
 
 def _runs_whole(scripts: Mapping[str, str], other: str, script: str, *, hooks: bool) -> bool:
@@ -134,11 +135,21 @@ def _steps(
 
 def _script(stack: Stack, script: str, name: str, kind: str = "") -> Iterator[Declared]:
     text = dict(stack.commands).get(f"npm:{script}")
-    if text and not _PLACEHOLDER.fullmatch(text):
+    if text and not NO_TESTS.fullmatch(text):
         manager = next(tool for tool in stack.tools if tool in _RUN)
         folder = "node_modules" if "node_modules" in stack.installs else ""
         gate = GateSpec(name, f"{_RUN[manager]} {script}", origin="package.json")
         yield Declared(gate, manager, folder=folder, type=kind, runs=_runs_script(script, text))
+
+
+def _packages(stack: Stack) -> Iterator[Declared]:
+    """Yield the tests of a workspace's packages."""
+    for folder in stack.packages:
+        manager = next(tool for tool in stack.tools if tool in _RUN)
+        command = f"sh: cd {shlex.quote(folder)} && {_RUN[manager]} test"
+        origin, name = f"{folder}/package.json", f"tests-{folder.replace('/', '-')}"
+        gate = GateSpec(name, command, origin=origin)
+        yield Declared(gate, manager, folder="".join(stack.installs))
 
 
 def _runs_script(script: str, text: str) -> str:

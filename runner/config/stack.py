@@ -15,22 +15,28 @@ from msgspec import Struct
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.text.display import display
-from runner.text.foreign_documents import parse_json, parse_toml
+from runner.text.foreign_documents import parse_json, parse_toml, read_yaml
+from runner.text.ignore_rules import ignore_rules
 
 if TYPE_CHECKING:
     import configparser
     from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
+    import yaml
+
     from runner.languages import registry
 else:
     configparser = lazy_module("configparser")
+    yaml = lazy_module("yaml")
     registry = lazy_module("runner.languages.registry")
 
 
 MOST_BYTES = 1 << 20
 """Maximum size of one manifest, in bytes."""
 _MOST_COMMANDS = 100
+NO_TESTS = regex(r"echo .*no test specified.* exit 1\s*")
+"""The test script that `npm init` writes for a package without tests."""
 _PYTEST = ("python:pytest", "python -m pytest -q")
 
 
@@ -51,6 +57,8 @@ class Stack(Struct, frozen=True):
     """Names of direct dependencies, lower case and sorted; used to match patterns."""
     recipes: tuple[tuple[str, str], ...] = ()
     """Recipe of each Makefile target as written, including its prerequisites' lines."""
+    packages: tuple[str, ...] = ()
+    """Folders of a JavaScript workspace whose packages have tests, if its root has none."""
     pytest_place: str = ""
     """File that names pytest if pyproject.toml does not."""
     notes: tuple[str, ...] = ()
@@ -72,7 +80,7 @@ class Manifests(Protocol):
         """Return a manifest's text, or a note on why it was not read; both empty if missing."""
 
     def list_committed(self) -> Collection[str]:
-        """Return the paths of the commit; empty if it is unknown or no file may name pytest."""
+        """Return the paths of the commit; empty if it is unknown or no manifest needs them."""
 
 
 def detect_stack(root: Path, committed: Callable[[], Collection[str]] = tuple) -> Stack:
@@ -98,6 +106,7 @@ def read_stack(root: Manifests) -> Stack:
         installs=tuple(folder for one in found for folder in one.installs),
         dependencies=tuple(sorted({name for one in found for name in one.dependencies})),
         recipes=tuple(pair for one in found for pair in one.recipes)[:_MOST_COMMANDS],
+        packages=tuple(folder for one in found for folder in one.packages),
         pytest_place=place,
         notes=tuple(note for one in found for note in one.notes if note),
     )
@@ -166,8 +175,29 @@ def _node(root: Manifests) -> Stack:
         commands=tuple((f"npm:{name}", text) for name, text in _pairs(table, "scripts")),
         installs=("node_modules",) if dependencies else (),
         dependencies=tuple(name.lower() for name in dependencies),
+        packages=() if has_tests(table) else tuple(_find_packages(root, table)),
         notes=(note,),
     )
+
+
+def has_tests(manifest: dict[str, object]) -> bool:
+    """Return whether a package.json has a test script other than the one of `npm init`."""
+    text = _at(manifest, "scripts", "test")
+    return isinstance(text, str) and bool(text) and not NO_TESTS.fullmatch(text)
+
+
+def _find_packages(root: Manifests, table: dict[str, object]) -> Iterator[str]:
+    """Yield the folders of a workspace's packages that have a test script."""
+    listed, _ = _read_document(root, "pnpm-workspace.yaml", read_yaml, "YAML")
+    places = (table, "workspaces"), (table, "workspaces", "packages"), (listed, "packages")
+    globs = [
+        one.removeprefix("./").rstrip("/") for place in places for one in _texts(_at(*place)) if one
+    ]
+    is_member = ignore_rules(f"!/{one[1:]}/" if one[0] == "!" else f"/{one}/" for one in globs)
+    for path in sorted(root.list_committed()) if globs else ():
+        is_manifest = path.endswith("/package.json") and is_member(path)
+        if is_manifest and has_tests(_json(root, path)[0]):
+            yield path.rpartition("/")[0]
 
 
 def _typescript(root: Manifests) -> Stack:
@@ -258,7 +288,7 @@ def _read_document(
     text, note = root.text(name)
     try:
         document = parse(text) if text else {}
-    except ValueError as error:
+    except (ValueError, yaml.YAMLError) as error:
         return {}, f"{name} is not {kind}: {display(str(error))[:200]}"
     return (document, note) if isinstance(document, dict) else ({}, f"{name} is not a JSON object")
 
@@ -271,13 +301,10 @@ class _Folder(Struct, frozen=True):
 
     def list_committed(self) -> Collection[str]:
         try:
-            names = [one.name for one in self.root.iterdir()]
+            named = any(_needs_paths(one.name) for one in self.root.iterdir())
         except OSError:
             return ()
-        # Only these top-level names may contain a mention of pytest.
-        places = [place for place, _ in _PYTEST_PLACES]
-        named = any(place.fullmatch(name) for place in places for name in names)
-        return self.commit_paths() if named or "requirements" in names else ()
+        return self.commit_paths() if named else ()
 
     def has(self, name: str) -> bool:
         try:
@@ -364,6 +391,13 @@ def _find_pytest_place(paths: Iterable[str], read: Callable[[str], str]) -> str:
         if any(_PYTEST_WORD.search(_COMMENT.sub("", one)) for one in find(text)):
             return path
     return ""
+
+
+def _needs_paths(name: str) -> bool:
+    """Return whether a top-level name may mention pytest or declare packages."""
+    return name in ("requirements", "package.json") or any(
+        place.fullmatch(name) for place, _ in _PYTEST_PLACES
+    )
 
 
 def _is_test(path: str) -> bool:

@@ -33,6 +33,8 @@ _MISSING = regex(
     r"|unresolved|cannot open|can't open|unable to"
 )
 """Lines whose names are searched first."""
+_UNSEEN = ", so tasks can't see it"
+_EXPLAINED = regex(rf"(.+?) is (?:ignored by git|not committed){_UNSEEN}: ")
 _MOST_NAMES = 400
 _MOST_FOLDERS = 60
 _MOST_ENTRIES = 5000
@@ -156,13 +158,18 @@ def explain_path(repository: Repository, path: str) -> str:
     if head and repository.blob(head, repository.prefix.inside(path)) is not None:
         return ""  # the task took it away, or its base is older
     if line := _find_pattern(repository, path):
-        why, remedy = "ignored by git", f"add {line} to .worktreeinclude and commit that file"
-    elif not (top / path).is_dir() or any(Path(top, path).iterdir()):
+        typed = f"add the line {line} to .worktreeinclude and commit that file"
+        return f"{shown} is ignored by git{_UNSEEN}: {typed}"
+    if not (top / path).is_dir() or any(Path(top, path).iterdir()):
         typed = shlex.quote(repository.prefix.inside(path))
-        why, remedy = "not committed", f"git add {typed}, then commit"
-    else:
-        return ""
-    return ": ".join((f"{shown} is {why}, so tasks can't see it", remedy))
+        return f"{shown} is not committed{_UNSEEN}: git add {typed}, then commit"
+    return ""
+
+
+def find_named(hint: str) -> str:
+    """Return the path whose absence a hint of this module explains; empty for another hint."""
+    found = _EXPLAINED.match(hint)
+    return found[1] if found else ""
 
 
 def _find_pattern(repository: Repository, path: str) -> str:

@@ -369,7 +369,7 @@ def _hint(check: Check, ran: Ran, context: GateContext | None) -> str:
 def _name_cause(check: Check, ran: Ran, context: GateContext) -> str:
     """Return the cause with a remedy, else the command that reproduces the failure."""
     if absent := absent_files.explain_absent(context.place, ran.tail, check.command):
-        return f"{absent}, then: runner retry {context.task.id}" if context.task.line else absent
+        return f"{absent}, then: runner" if context.task.line else absent
     return _unbuilt(ran, context) or suggest_shell(check, context)
 
 

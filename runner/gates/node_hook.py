@@ -129,12 +129,14 @@ PRELOAD = r"""'use strict';
     const words = process.argv.slice(2);
     const folder = env.RUNNER_COVER_LCOV;
     if (folder) fs.mkdirSync(require('path').join(folder, 'ran-vitest'), { recursive: true });
-    const first = words.find((word) => !word.startsWith('-')) || '';
-    if (/^(?:bench|list|init|complete)$/.test(first)) return;
-    const other = /^(?:-h|--help|-v|--version|--outputFile.*|--mergeReports.*)$/;
-    if (words.some((word) => other.test(word))) return;
+    const first = words.find((word) => !word.startsWith('-'));
+    const other = /^(?:-h|--help|-v|--version|--mergeReports.*)$/;
+    const is = (pattern) => words.some((word) => pattern.test(word));
+    if (/^(?:bench|list|init|complete)$/.test(first) || is(other)) return;
+    process.argv.push('--watch=false'); // some versions watch for changes even without a terminal
+    if (is(/^--outputFile/)) return;
     const more = ['--reporter=json', `--outputFile.json=${file}`, ...lines(words)];
-    if (!words.some((word) => word.startsWith('--reporter'))) {
+    if (!is(/^--reporter/)) {
       const named = [];
       for (const text of settings(rootOf(words))) {
         if (/\boutputFile\b/.test(text)) return;

@@ -116,8 +116,7 @@ def _patch(block: Block, tree: Path) -> Finding | None:
         message = error.message
         if error.patch_line and block.line:
             message += f" (line {block.line + error.patch_line} of the plan)"
-        hint = "make a new diff from the current file, or give the whole file"
-        return Finding("patch", message, path=block.path, line=error.line, hint=hint)
+        return Finding("patch", message, block.path, error.line, hint=unified_diff.REMEDY)
     if after is None:
         unlink_below(tree, block.path)
     else:

@@ -32,6 +32,7 @@ _BEYOND_TEXT = (
 )
 _NEXT_FILE = (b"--- ", b"diff ", b"index ")
 _NOWHERE = "/dev/null"
+REMEDY = "make a new diff from the current file, or give the whole file"
 _SHOWN = 5
 """Locations that a message lists if lines fit in several."""
 
@@ -39,10 +40,9 @@ _SHOWN = 5
 class DoesNotApplyError(ValueError):
     """A diff that is malformed or does not fit; lines are counted from 1, 0 for none."""
 
-    def __init__(self, message: str, *, hunk: int = 0, patch_line: int = 0, line: int = 0) -> None:
+    def __init__(self, message: str, *, patch_line: int = 0, line: int = 0) -> None:
         super().__init__(message)
         self.message = message
-        self.hunk = hunk
         self.patch_line = patch_line
         self.line = line
 
@@ -71,7 +71,7 @@ def apply_patch(content: bytes | None, diff: bytes, path: str) -> bytes | None:
     hunk where it would have put it, changes nothing: a task may be built again on its own work.
     Raises DoesNotApplyError.
     """
-    patch = _read(diff, path)
+    patch = read_patch(diff, path)
     if patch.source == _NOWHERE and content:
         raise DoesNotApplyError("the diff creates a file that already exists")
     if content is None and patch.source != _NOWHERE and any(hunk.old for hunk in patch.hunks):
@@ -185,7 +185,6 @@ def _misfit(lines: list[bytes], hunk: _Hunk, place: int, why: str) -> DoesNotApp
         detail = f"it starts at line {hunk.start}"
     return DoesNotApplyError(
         f"hunk {hunk.number} {why}: {detail}",
-        hunk=hunk.number,
         patch_line=hunk.patch_line,
         line=place + 1,
     )
@@ -199,7 +198,8 @@ def _format_line(line: bytes) -> str:
 # --- reading --------------------------------------------------------------------------
 
 
-def _read(diff: bytes, path: str) -> _Patch:
+def read_patch(diff: bytes, path: str) -> _Patch:
+    """Read a diff for one file. Raises DoesNotApplyError if it is malformed or for another file."""
     lines = _split(diff)
     position, names = _header(lines)
     source, target = (_check_name(name, path) for name in names)
@@ -298,6 +298,4 @@ def _line(lines: list[bytes], at: int, hunk: _Hunk) -> int:
 
 
 def _make_malformed_error(number: int, position: int, why: str) -> DoesNotApplyError:
-    return DoesNotApplyError(
-        f"hunk {number} is malformed: {why}", hunk=number, patch_line=position + 1
-    )
+    return DoesNotApplyError(f"hunk {number} is malformed: {why}", patch_line=position + 1)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates import absent_files
     from runner.implementers.base import Implementer
+    from runner.journal.task_state import TaskState
     from runner.model import Task
 else:
     absent_files = lazy_module("runner.gates.absent_files")
@@ -137,13 +138,26 @@ def find_unseen_script(task: Task, settings: Settings, root: Path) -> str:
     if not there:
         return ""
     with Repository.open(root) as repository:
-        for path in there:
-            whole = os.path.relpath(root / path, repository.folders.top)
-            why = "" if whole.startswith("../") else absent_files.explain_path(repository, whole)
-            matches = match_included(repository, settings) if why else None
-            if why and not (matches and whole in matches.paths):
-                return why
-    return ""
+        paths = (os.path.relpath(root / path, repository.folders.top) for path in there)
+        own = [path for path in paths if not path.startswith("../")]
+        return next(filter(None, (_explain_unseen(repository, one, settings) for one in own)), "")
+
+
+def _explain_unseen(repository: Repository, path: str, settings: Settings) -> str:
+    """Return why a path is in no scratch tree of this run, and a remedy; else empty."""
+    why = absent_files.explain_path(repository, path)
+    matches = match_included(repository, settings) if why else None
+    return "" if matches and path in matches.paths else why
+
+
+def is_obstacle_gone(known: TaskState, settings: Settings, root: Path) -> bool:
+    """Return whether each file whose absence failed the last attempt is in scratch trees now."""
+    hints = [one.hint for one in known.findings if one.refuses]
+    paths = [path for hint in hints if (path := absent_files.find_named(hint))]
+    if not paths:
+        return False
+    with Repository.open(root) as repository:
+        return not any(_explain_unseen(repository, path, settings) for path in paths)
 
 
 def no_proof(task: Task) -> str:

@@ -349,11 +349,11 @@ def _is_of(held: HeldWork, task: Task) -> bool:
 def reopen(
     tasks: Iterable[Task],
     journal: JournalWriter,
-    *,
     named: frozenset[str],
     missing: Callable[[Task], object],
+    is_given: Callable[[TaskState], bool],
 ) -> None:
-    """Reopen BLOCKED tasks that a person named, or whose missing requirement is now available."""
+    """Reopen BLOCKED tasks that a person named, or that lacked what is available now."""
     for task in tasks:
         known = journal.state.task(task.id)
         if known.status is not Status.BLOCKED or known.held is not None:
@@ -363,7 +363,7 @@ def reopen(
             # conclusions can be repeated by the next run.
             note = "named on the command line"
             journal.note(TaskApproved(by="person", note=note), task=task.id, durable=True)
-        elif may_be_met(known) and missing(task) is None:
+        elif (may_be_met(known) and not missing(task)) or is_given(known):
             note = "what it needed is now available"
             journal.note(TaskApproved(by="runner", note=note), task=task.id)
 

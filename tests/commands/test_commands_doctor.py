@@ -73,10 +73,10 @@ def test_a_tool_that_the_sandbox_hides_is_missing_and_its_hint_shows_it(
     ground, monkeypatch, tmp_path
 ):
     """The folder lies in /tmp or a home, which are empty in the sandbox; a link leads elsewhere."""
-    real = tmp_path / "opt" / "hidden-tool"
+    real = tmp_path / "opt/node_modules/hidden/bin/hidden-tool"
     link = tmp_path / "bin" / "hidden-tool"
     for folder in (real.parent, link.parent):
-        folder.mkdir()
+        folder.mkdir(parents=True)
     real.write_text("#!/bin/sh\n")
     real.chmod(0o755)
     link.symlink_to(real)
@@ -90,6 +90,7 @@ def test_a_tool_that_the_sandbox_hides_is_missing_and_its_hint_shows_it(
     sign = next(one for one in said.json["signs"] if one["name"] == "tool hidden-tool")
     assert (sign["state"], said.code) == ("missing", 3)
     assert sign["text"] == f"{link} is hidden by the sandbox; TASK-001 needs it"
+    assert f'"{tmp_path}/opt/node_modules"' in sign["hint"]  # with all that it loads
     settings.write_text(sign["hint"].removesuffix(" in your own settings") + "\n")
     assert found(ground.runner("doctor", "--json"), "tool hidden-tool") == [("ok", str(link))]
 

@@ -200,6 +200,23 @@ TASK-GRAPH.md: 1 task, 1 mistake, 0 warnings
     )
 
 
+def test_a_diff_that_fits_no_file_is_named_before_anything_runs(ground):
+    diff = "```diff file=m.py\n@@ -1,3 +1 @@\n-a\n+b\n```\n"
+    task = "## TASK-00{0}: T\n\n- Status: {1}\n- Output files: `m.py`\n- Test contracts:\n"
+    task += "  - TC-00{0}: `python3 -m unittest`\n\n{2}\n"
+    plan = task.format(1, "PENDING", diff) + task.format(2, "DONE", diff)
+    ground.write("TASK-GRAPH.md", f"# P\n\n{plan}")
+    ground.git("init", "-q")
+    ground.commit()
+    where = "TASK-GRAPH.md:14:1: error: TASK-001: hunk 1 is malformed"
+    assert where in ground.runner("validate").out
+    assert where in ground.runner("run", "--trust").err
+    (row,) = [
+        one for one in ground.runner("doctor", "--json").json["signs"] if one["name"] == "plan"
+    ]
+    assert (row["state"], row["hint"]) == ("wrong", "runner validate")
+
+
 def test_a_task_that_uses_more_than_there_is_is_a_mistake_with_its_place(ground):
     ground.git("init", "-q")
     ground.write("runner.toml", "[resources]\nGPU = 1\n")

@@ -16,10 +16,10 @@ from runner.model import GateSpec, Spec, Task
 A_TASK = Task("TASK-001", "work", 1, Spec("", ""))
 
 
-def declared(folder, files):
+def declared(folder, files, committed=()):
     for name, content in files.items():
         (folder / name).write_text(content)
-    return find_declared_gates(detect_stack(folder))
+    return find_declared_gates(detect_stack(folder, lambda: committed))
 
 
 def gates(found):
@@ -102,6 +102,38 @@ def test_the_agents_own_script_stands_for_the_others_and_ui_tasks_are_looked_at(
 def test_the_test_script_that_npm_init_writes_is_no_gate(tmp_path):
     text = 'echo "Error: no test specified" && exit 1'
     assert declared(tmp_path, {"package.json": package({"test": text})}) == ()
+
+
+@pytest.mark.parametrize(
+    ("files", "command"),
+    [
+        ({"pnpm-workspace.yaml": "packages:\n  - lib\n  - 'packages/*'\n"}, "pnpm --silent run"),
+        ({"package.json": package({}, workspaces=["./packages/*", "lib"])}, "npm run --silent"),
+        (
+            {
+                "package.json": package({}, workspaces={"packages": ["**", "!x/**"]}),
+                "yarn.lock": "",
+            },
+            "yarn run --silent",
+        ),
+    ],
+)
+def test_without_tests_in_its_root_the_packages_of_a_workspace_are_tested(tmp_path, files, command):
+    tests = package({"test": "vitest"})
+    files = {"package.json": package({"lint": "eslint ."}), "pnpm-lock.yaml": ""} | files
+    if "pnpm" not in command:
+        del files["pnpm-lock.yaml"]
+    members = {"lib": tests, "packages/a b": tests, "packages/c": package({}), "x/y": tests}
+    for folder, text in members.items():
+        (tmp_path / folder).mkdir(parents=True)
+        files |= {f"{folder}/package.json": text}
+    found = gates(declared(tmp_path, files, list(files)))
+    assert {name: one for name, one in found.items() if name != "lint"} == {
+        "tests-lib": f"sh: cd lib && {command} test",
+        "tests-packages-a b": f"sh: cd 'packages/a b' && {command} test",
+    }
+    files["package.json"] = package({"test": "vitest"}, workspaces=["lib"])
+    assert list(gates(declared(tmp_path, files, list(files)))) == ["tests"]
 
 
 def test_a_makefile_goes_before_the_tools_it_calls(tmp_path):

@@ -47,7 +47,7 @@ def test_two_possible_places_are_no_place():
 def test_what_does_not_fit_is_told_with_the_line_and_what_stands_there():
     error = refusal(POEM.replace(b"two", b"zwei"), diff(POEM, POEM.replace(b"three", b"3")))
     assert error.message == "hunk 1 does not apply: line 2 should be 'two', but it is 'zwei'"
-    assert (error.hunk, error.line, error.patch_line) == (1, 1, 3)
+    assert (error.line, error.patch_line) == (1, 3)
 
 
 def test_a_new_file_and_a_removed_one():

@@ -54,6 +54,31 @@ def test_commands_see_them_and_nothing_of_them_is_committed_or_told(project, wal
     assert "hmac-sha256:" not in "".join(texts)  # it stays in the person's state folder
 
 
+@pytest.mark.parametrize(
+    ("needs", "hint", "typed"),
+    [
+        (".env", "add the line /.env to .worktreeinclude", ["add", ".worktreeinclude"]),
+        ("data.csv", "git add data.csv, then commit, then: runner", ["add", "data.csv"]),
+    ],
+)
+def test_one_run_tries_all_again_that_a_file_kept_from_passing(workplace, needs, hint, typed):
+    tasks = [
+        a_task(f"TASK-00{n}", blocks={f"{n}.txt": "a\n"}, tests=[f"cat {lacks} {n}.txt"])
+        for n, lacks in ((1, needs), (2, needs), (3, "nowhere.txt"))
+    ]
+    begin(workplace, *tasks, include="")
+    workplace.write({"data.csv": "1\n"})
+    refused = workplace.run("--no-sandbox")
+    assert refused.said.count(hint) >= 2
+    assert workplace.run("--no-sandbox").said.count("started") == 0
+    workplace.write({".worktreeinclude": f"/{needs}\n"})
+    workplace.git(*typed)
+    workplace.git("commit", "-qm", "as the hint says")
+    again = workplace.run("--no-sandbox")
+    assert "TASK-001 runs again — what it needed is now available" in again.said
+    assert workplace.statuses == {"TASK-001": "DONE", "TASK-002": "DONE", "TASK-003": "BLOCKED"}
+
+
 def test_the_first_use_shows_their_names_with_the_question_of_trust(project):
     refused = project.run(trust=False)
     assert refused.code == 3

@@ -38,6 +38,7 @@ from runner.run.limits.deadlines import of_run
 from runner.run.outcome_recorder import OutcomeRecorder
 from runner.run.outcomes import OutcomeHandler
 from runner.run.permission_prompts import PermissionPrompts
+from runner.run.preflight import is_obstacle_gone
 from runner.run.preparation import Preparation
 from runner.run.regressions import regression
 from runner.run.regressions.early_cutoff import EarlyCutoff
@@ -248,7 +249,8 @@ class _Building(Struct, dict=True):
         named = self._named
         within = named if only and named else chosen  # who names one task to plan means no other
         may_go_on = [task for task in plan.tasks if task.id in within]
-        recovery.reopen(may_go_on, session.journal, named=named, missing=preparation.find_missing)
+        is_given = partial(is_obstacle_gone, settings=settings, root=root)
+        recovery.reopen(may_go_on, session.journal, named, preparation.find_missing, is_given)
         reopen_raised(may_go_on, session.journal, settings)
         preparation.plans.release(plan.tasks)
         PermissionPrompts(session.journal, asker).release(plan.tasks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -17,7 +18,7 @@ from runner.run import recovery
 from runner.run.frontier import Forecast, RunDuration, estimate_seconds, forecast, make_reached
 from runner.run.journal_writer import rehearse
 from runner.run.limits.budget import reopen_raised
-from runner.run.preflight import find_lacking
+from runner.run.preflight import find_lacking, is_obstacle_gone
 from runner.run.regressions.early_cutoff import may_be_let_go
 from runner.run.resource_locks import Agents, ResourceLocks, capacities, load_owned_paths
 from runner.run.selection import find_id, select_ids
@@ -52,9 +53,8 @@ def foresee(project: Project, reading: Reading, selection: Selection) -> Foresig
     with Repository.open(project.root) as repository:
         recovery.take_in(repository, journal, plan.tasks, project.plan_file)
     named = frozenset(find_id(typed, tasks) for typed in (*selection.ids, *selection.only))
-    recovery.reopen(
-        plan.tasks, journal, named=named, missing=lambda task: _lacks(project, task) or None
-    )
+    is_given = partial(is_obstacle_gone, settings=project.settings, root=project.root)
+    recovery.reopen(plan.tasks, journal, named, lambda task: _lacks(project, task), is_given)
     reopen_raised(plan.tasks, journal, project.settings)
     chosen = select_ids(selection, graph, tasks)
     state = journal.state

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from runner.app.inspect.diagnostic import Diagnostic, State, make_missing_sign
+from runner.app.inspect.validation import find_all_problems
 from runner.config.paths import expand_home
 from runner.config.stack import detect_stack
 from runner.contracts.entries import find_missing_packages
@@ -42,15 +43,16 @@ def plan_signs(project: Project) -> Iterator[Diagnostic]:
     """Yield diagnostics of the plan and of its requirements."""
     try:
         reading = project.check()
+        problems = find_all_problems(project, reading)
     except RunnerError as error:
         yield make_missing_sign("plan", error)
         return
-    errors = sum(problem.is_error for problem in reading.problems)
+    errors = sum(problem.is_error for problem in problems)
     text = (
         f"{project.plan_path}: {plural(len(reading.plan.tasks), 'task')}"
-        f", {plural(errors, 'mistake')}, {plural(len(reading.problems) - errors, 'warning')}"
+        f", {plural(errors, 'mistake')}, {plural(len(problems) - errors, 'warning')}"
     )
-    hint = "runner validate" if reading.problems else ""
+    hint = "runner validate" if problems else ""
     yield Diagnostic("plan", State.WRONG if errors else State.OK, text, hint)
     yield from _tools(project, reading.plan.tasks)
     yield from _contracts(reading.plan.tasks)
@@ -124,8 +126,16 @@ def _find_hidden_folders(project: Project, program: Path) -> tuple[str, ...]:
     environ = base.command_environment(project.environ)
     where = frozenset((name, environ[name]) for name in NAMES if name in environ)
     places = (one for one in (program, program.resolve()) if not one.is_relative_to(project.root))
-    folders = dict.fromkeys(str(one.parent) for one in places)
+    folders = dict.fromkeys(str(_find_installation(one)) for one in places)
     return tuple(one for one in folders if mounts.hides(one, where, read))
+
+
+def _find_installation(program: Path) -> Path:
+    """Return the folder with all that a program needs: its packages or environment."""
+    for folder in reversed(program.parents):
+        if folder.name == "node_modules" or (folder / "pyvenv.cfg").is_file():
+            return folder
+    return program.parent
 
 
 def _contracts(tasks: Iterable[Task]) -> Iterator[Diagnostic]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from runner.held_out.part import needs_author
 from runner.implementers.registry import IMPLEMENTERS, agent_of, choose, knows, list_names
 from runner.journal.snapshot import pause_collections
 from runner.lazy_module import lazy_module
-from runner.model import Finding, Severity, Status
+from runner.model import BlockKind, Finding, Severity, Status
 from runner.plan import task_types
 from runner.plan.commands import executables
 from runner.plan.diagnostic import Problem, refusal, render
@@ -35,18 +36,19 @@ from runner.run.resource_locks import capacities, too_much_of
 from runner.text.wording import did_you_mean, join_few, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     from runner.app.inspect import test_frameworks, unresolved_references
     from runner.app.observer import Observer
     from runner.config.settings import Settings
-    from runner.model import GateSpec, TestContract
+    from runner.implementers import unified_diff
+    from runner.model import GateSpec, Task, TestContract
     from runner.plan import foreign
     from runner.project import Project, Reading
 else:
     foreign = lazy_module("runner.plan.foreign")
     test_frameworks = lazy_module("runner.app.inspect.test_frameworks")
+    unified_diff = lazy_module("runner.implementers.unified_diff")
     unresolved_references = lazy_module("runner.app.inspect.unresolved_references")
 
 
@@ -72,19 +74,16 @@ class Validation(Struct, frozen=True):
 def validate(project: Project, *, strict: bool = False) -> Validation:
     """Read all of it; with `strict` what a run would only block is a mistake."""
     with pause_collections():
-        return _validate(project, strict=strict)
-
-
-def _validate(project: Project, *, strict: bool) -> Validation:
-    apply_default_gates(project)
-    reading = project.check()
-    problems = _find_all_problems(project, reading, strict=strict)
+        apply_default_gates(project)
+        reading = project.check()
+        problems = find_all_problems(project, reading, strict=strict)
     return Validation(project.plan_path, len(reading.plan.tasks), problems)
 
 
-def _find_all_problems(
+def find_all_problems(
     project: Project, reading: Reading, *, strict: bool = False
 ) -> tuple[Problem, ...]:
+    """Return the problems of the plan, of what it needs from the tree, and of nearby files."""
     return (
         *find_problems(reading, project.settings, strict=strict),
         *find_lent_programs(project, reading),
@@ -97,14 +96,10 @@ def _find_all_problems(
 
 
 def check_sound(project: Project) -> Reading:
-    """Return the plan if it can run. Raises RunnerError with all mistakes otherwise.
-
-    Raises RunnerError where anything stops it, with every mistake that `validate` tells: who mends
-    a plan mends it once.
-    """
+    """Return the plan if it can run. Raises RunnerError with all that `validate` finds."""
     reading = project.check()
     if any(problem.stops_all for problem in reading.problems):
-        found = _find_all_problems(project, reading)
+        found = find_all_problems(project, reading)
         raise refusal([problem for problem in found if problem.is_error], "nothing has run")
     return reading
 
@@ -116,6 +111,7 @@ def find_problems(
     return (
         *reading.problems,
         *_find_unknown_implementers(reading),
+        *_find_malformed_diffs(reading),
         *_find_idle_models(reading, settings),
         *unready(reading, settings, verdicts, strict=strict),
         *_too_much_used(reading, settings),
@@ -139,10 +135,8 @@ def _find_untestable_authors(project: Project, reading: Reading) -> Iterator[Pro
     states = {task.id: task.status for task in reading.plan.tasks}
     named = [
         task
-        for task in reading.plan.tasks
-        if needs_author(task)
-        and task.status is not Status.DONE
-        and all(states.get(one) is Status.DONE for one in task.depends_on)
+        for task in _list_open(reading)
+        if needs_author(task) and all(states.get(one) is Status.DONE for one in task.depends_on)
     ]
     if not named:
         return
@@ -174,10 +168,7 @@ def _of_another_tool(reading: Reading) -> Iterator[Problem]:
 
 
 def read_sound_plan(project: Project, observer: Observer) -> Reading:
-    """Load the valid plan with the repository's default gates. Raises RunnerError.
-
-    Raises RunnerError where any mistake stops everything.
-    """
+    """Load the plan with the repository's default gates. Raises RunnerError if it cannot run."""
     apply_default_gates(project)
     for note in project.loaded.notes:
         observer.say(f"note: {note}")
@@ -187,10 +178,13 @@ def read_sound_plan(project: Project, observer: Observer) -> Reading:
     idle = tuple(_find_idle_models(reading, project.settings))
     if warnings := len(idle) + sum(not problem.is_error for problem in reading.problems):
         observer.say(f"the plan has {plural(warnings, 'warning')}: runner validate")
-    for unknown in _find_unknown_implementers(reading):  # before anybody is asked to trust the rest
-        observer.say(render(unknown))
-    for lent in find_lent_programs(project, reading):
-        observer.say(render(lent))
+    blocking = (  # before anybody is asked to trust the rest
+        *_find_unknown_implementers(reading),
+        *_find_malformed_diffs(reading),
+        *find_lent_programs(project, reading),
+    )
+    for mistake in blocking:
+        observer.say(render(mistake))
     for problem in unready(reading, project.settings):
         observer.say(f"{problem.path}:{problem.line}: {problem.message}\n  hint: {problem.hint}")
     if untested := find_untested(reading, project.settings):
@@ -200,29 +194,41 @@ def read_sound_plan(project: Project, observer: Observer) -> Reading:
 
 def _find_unknown_implementers(reading: Reading) -> Iterator[Problem]:
     """Yield an error for each task with an unknown implementer, which a run would block."""
-    named = [task for task in reading.plan.tasks if task.implementer]
-    if not named:
-        return
     places = Spans(reading.data, reading.plan.path)
-    for task in named:
+    for task in reading.plan.tasks:
         name = task.implementer
-        if not knows(name):
+        if name and not knows(name):
             at = places.find(task, "implementer", name)
             hint = did_you_mean(name, IMPLEMENTERS) or f"one of {list_names()}"
             message = f'unknown implementer "{name}"'
             yield places.problem(at, message, hint)
 
 
+def _find_malformed_diffs(reading: Reading) -> Iterator[Problem]:
+    """Yield an error for each diff block of an open task that fits no file."""
+    places = Spans(reading.data, reading.plan.path)
+    for task in _list_open(reading):
+        for block in (one for one in task.blocks if one.kind is BlockKind.PATCH):
+            try:
+                unified_diff.read_patch(block.text.encode("utf-8", "surrogateescape"), block.path)
+            except unified_diff.DoesNotApplyError as error:
+                at = places.at_line(block.line + error.patch_line)
+                yield places.problem(at, f"{task.id}: {error.message}", unified_diff.REMEDY)
+
+
+def _list_open(reading: Reading) -> list[Task]:
+    return [task for task in reading.plan.tasks if task.status is not Status.DONE]
+
+
 def _find_idle_models(reading: Reading, settings: Settings) -> Iterator[Problem]:
     """Yield a warning for each task that names a model but is not built by an agent."""
-    places: Spans | None = None
+    places = Spans(reading.data, reading.plan.path)
     for task in reading.plan.tasks:
         if not task.model or agent_of(task, settings) or not knows(task.implementer or "blocks"):
             continue
         chosen = choose(task, settings)
         if isinstance(chosen, Finding):
             continue  # nobody builds it: that is reported elsewhere
-        places = places or Spans(reading.data, reading.plan.path)
         at = places.find(task, "model", task.model)
         yield places.problem(
             at,
@@ -234,13 +240,10 @@ def _find_idle_models(reading: Reading, settings: Settings) -> Iterator[Problem]
 
 def _find_unseen_scripts(project: Project, reading: Reading) -> Iterator[Problem]:
     """Yield an error for each open task whose command starts a script missing in scratch trees."""
-    for task in reading.plan.tasks:
-        if task.status is Status.DONE:
-            continue
-        why = find_unseen_script(task, project.settings, project.root)
-        if why:
+    places = Spans(reading.data, reading.plan.path)
+    for task in _list_open(reading):
+        if why := find_unseen_script(task, project.settings, project.root):
             message, _, hint = why.partition(": ")
-            places = Spans(reading.data, reading.plan.path)
             at = places.at_line(task.line, task.id)
             yield places.problem(at, f"{task.id}: {message}", hint)
 
@@ -250,11 +253,9 @@ def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
     # Cluster machines have their own programs, which are not visible from here.
     if ":" in project.settings.cluster.executor:
         return
-    places: Spans | None = None
+    places = Spans(reading.data, reading.plan.path)
     lent: dict[str, str] = {}
-    for task in reading.plan.tasks:
-        if task.status is Status.DONE:
-            continue
+    for task in _list_open(reading):
         proofs: tuple[TestContract | GateSpec, ...] = (*task.test_contracts, *task.gates)
         for one in proofs:
             names = [name for name in executables(one.command) if name in TEST_PROGRAMS]
@@ -264,22 +265,9 @@ def find_lent_programs(project: Project, reading: Reading) -> Iterator[Problem]:
                     lent[name] = find_lent_program(names, project.environ, project.root, needs)
                 if not lent[name]:
                     continue
-                places = places or Spans(reading.data, reading.plan.path)
                 at = places.at_line(one.line, name)
                 message, hint = explain_lent_program(name, project.root)
                 yield places.problem(at, f"{task.id}: {message}", hint)
-
-
-def _make_file_test(root: Path) -> Callable[[str], bool]:
-    """Return a function that checks whether a path is a file below `root`; never raises."""
-
-    def is_there(path: str) -> bool:
-        try:
-            return (root / path).is_file()
-        except (OSError, ValueError):  # too long, or a zero in it
-            return False
-
-    return is_there
 
 
 def find_nearby_problems(
@@ -292,8 +280,12 @@ def find_nearby_problems(
     owners = _text_of(project, OWNERSHIP_MAP, texts)
     if owners is not None:
         prefixes = project.settings.build.id_prefixes
-        is_there = _make_file_test(project.root)
-        yield from OwnershipMap.read(owners, OWNERSHIP_MAP, prefixes, is_there).problems
+        yield from OwnershipMap.read(
+            owners,
+            OWNERSHIP_MAP,
+            prefixes,
+            lambda path: os.path.isfile(project.root / path),  # noqa: PTH113  raises for no path
+        ).problems
     index = _text_of(project, PATTERNS, texts)
     if index is not None:
         for pattern in PatternIndex.read(index).patterns:
@@ -315,12 +307,10 @@ def _bad_skills(project: Project) -> Iterator[Problem]:
     folders = settings.skills.folders if settings.skills.auto_discover else ()
     if not commit or not any((project.root / one).is_dir() for one in folders):
         return
-    from runner.context.tree import Tree
-
     with read.Repository.open(project.root) as repository:
-        tree = Tree.of(repository, commit, project.settings)
-        for one in skills.skills_of(tree, project.settings, task_types.WorkType()).warnings:
-            lines = tree.text(one.path)[0].splitlines()
+        files = tree.Tree.of(repository, commit, project.settings)
+        for one in skills.skills_of(files, project.settings, task_types.WorkType()).warnings:
+            lines = files.text(one.path)[0].splitlines()
             source = lines[one.line - 1] if one.line <= len(lines) else ""
             place = (one.path, one.line, 1)
             yield Problem(one.message, *place, one.hint, one.severity, source, max(len(source), 1))
@@ -345,15 +335,13 @@ def _no_file(data: bytes, id_: str, file: str) -> Problem:
 
 def _too_much_used(reading: Reading, settings: Settings) -> Iterator[Problem]:
     """Yield an error for each task that uses more than the `[resources]` settings provide."""
-    if not settings.resources or not any(task.uses for task in reading.plan.tasks):
+    if not settings.resources:
         return
     capacity = capacities(settings.resources)
     places = Spans(reading.data, reading.plan.path)
     for task in reading.plan.tasks:
-        over = too_much_of(task, capacity)
-        if over is None:
-            continue
-        name, why = over
-        at = places.find(task, "uses", name)
-        hint = f"use less, or set {name} = … in [resources] of the settings"
-        yield places.problem(at, f"{task.id} {why}", hint)
+        if over := too_much_of(task, capacity):
+            name, why = over
+            at = places.find(task, "uses", name)
+            hint = f"use less, or set {name} = … in [resources] of the settings"
+            yield places.problem(at, f"{task.id} {why}", hint)

@@ -114,7 +114,7 @@ class Simulation:
         before = {id_: known.held for id_, known in journal.state.tasks.items() if known.held}
         prove_first = recovery.reconcile(plan.tasks, journal, Facts(descends=True, landed={}))
         preparation = self._preparation(journal, plan, settings, prove_first)
-        recovery.reopen(plan.tasks, journal, named=named, missing=preparation.find_missing)
+        recovery.reopen(plan.tasks, journal, named, preparation.find_missing, lambda _: False)
         spans = {task.id: span for task, span in zip(plan.tasks, plan.spans, strict=True)}
         board = StatusWriter(world.plan, (), {text: spans})
         for task in plan.tasks:
