@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm_runner
 from workplace import a_task
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
@@ -111,7 +112,7 @@ def test_old_settings_and_words_are_read_and_only_a_terminal_is_told_of_the_new_
     assert shop.runner("plan", "ownership", "check").code in (0, 1)
 
     main, other = pty.openpty()
-    ran = subprocess.run(
+    ran = warm_runner.run(
         [sys.executable, "-m", "runner", "list"],
         cwd=shop.root,
         stdout=subprocess.PIPE,
