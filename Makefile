@@ -14,7 +14,7 @@ CLUSTER_STORIES := $(patsubst %,tests/stories/test_%.py,tasks_built tasks_readin
   regressions regressions_answered regressions_contracts regressions_early regressions_meanwhile \
   rewritten_commits tasks_demo \
   task_types tests_frozen tests_notice swallowed_exits said_at_once grades_of_done kept_apart \
-  default_gates evidence declared_secrets bookings_changes bookings_proof \
+  default_gates evidence declared_secrets \
   plan_meanwhile plan_phases staged_by_hand what_was_said trust_of_agents coverage_again \
   manual_commit landing_on_a_moved_branch early_cutoff clone_made_anew \
   scans_behind everywhere)

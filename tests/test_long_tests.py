@@ -1,22 +1,21 @@
 """The long tests are there, and each nightly one has a short sibling."""
 
-import ast
 import re
 from functools import cache
 
 from long_tests import LONG, OTHERS, TABLE, estimate, find_nightly, read_rows, write_table
 
 ROOT = TABLE.parents[1]
+DEFINITION = re.compile(r"^(?:class (\w+)|( {4})?def (test_\w+))", re.MULTILINE)
 
 
 @cache
 def functions(file):
     """Names of test functions and methods, as pytest writes them."""
-    found = set()
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        inner = node.body if isinstance(node, ast.ClassDef) else [node]
-        before = f"{node.name}::" if isinstance(node, ast.ClassDef) else ""
-        found |= {before + one.name for one in inner if isinstance(one, ast.FunctionDef)}
+    found, before = set(), ""
+    for name, indent, function in DEFINITION.findall(file.read_text(encoding="utf-8")):
+        before = f"{name}::" if name else before
+        found.add((before if indent else "") + function)
     return found
 
 

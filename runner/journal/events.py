@@ -1,7 +1,4 @@
-"""The events of a run: one frozen type per kind.
-
-Named tuples, since dataclasses cost 14 ms more at every start. Build them with keywords.
-"""
+"""The events of a run: one frozen Struct per kind. Build them with keywords."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import warm_runner
 from commands_build import a_ground, began, blocked, done, ended
 
 from runner.journal.events import (
@@ -144,7 +145,7 @@ def test_before_anything_happened_it_says_so(ground):
 def test_follow_goes_on_as_events_come_until_it_is_interrupted(ground):
     a_ground(ground, "A")
     ground.journal(began(ground))
-    following = subprocess.Popen(
+    following = warm_runner.start(
         [sys.executable, "-m", "runner", "log", "--follow"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

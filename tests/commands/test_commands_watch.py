@@ -5,14 +5,13 @@ import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from commands_build import a_ground, a_plan
 from commands_terminal import Terminal
 
-RUNNER = Path(sys.executable).parent / "runner"
-RUN = (str(RUNNER), "run", "--trust", "--no-sandbox")
+RUNNER = (sys.executable, "-m", "runner")
+RUN = (*RUNNER, "run", "--trust", "--no-sandbox")
 
 
 def slow(ground, command, text="A"):
@@ -120,7 +119,7 @@ def test_very_many_lines_neither_flood_nor_fill_the_terminal(ground):
 def run(ground, *words, **environ):
     environment = os.environ | {"CI": "true"} | environ
     return subprocess.run(
-        [str(RUNNER), "run", "--no-sandbox", *words],
+        [*RUNNER, "run", "--no-sandbox", *words],
         cwd=ground.folder,
         env=environment,
         capture_output=True,
@@ -171,7 +170,7 @@ def test_every_line_of_a_failure_names_its_task(ground):
 
 def test_status_is_drawn_anew_when_the_plan_is_saved(ground):
     a_ground(ground)
-    with Terminal((str(RUNNER), "status", "--watch")) as terminal:
+    with Terminal((*RUNNER, "status", "--watch")) as terminal:
         terminal.until("next: runner")
         before = len(terminal.said)
         save(ground, "task B", "another title")
@@ -188,7 +187,7 @@ def test_a_plan_that_is_gone_for_a_moment_ends_no_watch(ground):
     a_ground(ground)
     file = ground.folder / "TASK-GRAPH.md"
     text = file.read_text()
-    with Terminal((str(RUNNER), "status", "--watch")) as terminal:
+    with Terminal((*RUNNER, "status", "--watch")) as terminal:
         before = terminal.until("next: runner")
         file.unlink()
         terminal.until("runner: the plan cannot be read", after=before)

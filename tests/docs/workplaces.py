@@ -44,7 +44,8 @@ class Workplace:
         self.root.mkdir()
         home = place / "home"
         home.mkdir()
-        programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        # `runner` alone is not on the tests' PATH, whose `python` starts sooner.
+        programs = f"{os.environ['PATH']}{os.pathsep}{Path(sys.executable).parent}"
         # Settings and CI of whoever runs the tests must not decide what an example does.
         kept = {
             name: value

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 
+import warm_runner
+
 WAIT = 40
 """Seconds after which a test gives up: for a machine that is very busy."""
 
@@ -18,7 +20,7 @@ class LanguageClient:
 
     def __init__(self, folder, *, environ=None):
         self.folder = folder
-        self.process = subprocess.Popen(
+        self.process = warm_runner.start(
             [sys.executable, "-P", "-m", "runner", "lsp", "--stdio"],
             cwd=folder,
             env=environ or dict(os.environ),

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 
+import warm_runner
+
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -17,8 +19,8 @@ MODERN = {
 class McpClient:
     """Says messages, and hears those that are answers to them, in whatever order they come."""
 
-    def __init__(self, folder, *words):
-        self.process = subprocess.Popen(
+    def __init__(self, folder, *words, start=warm_runner.start):
+        self.process = start(
             [sys.executable, "-P", "-m", "runner", "mcp", *words],
             cwd=folder,
             stdin=subprocess.PIPE,

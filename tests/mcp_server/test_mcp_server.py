@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -45,8 +46,8 @@ yes
 def client(workplace):
     started = []
 
-    def start(*words, folder=None):
-        started.append(McpClient(folder or workplace.root, *words))
+    def start(*words, folder=None, **options):
+        started.append(McpClient(folder or workplace.root, *words, **options))
         return started[-1]
 
     yield start
@@ -376,7 +377,7 @@ def test_answers_that_were_asked_for_come_before_the_end(workplace, client):
 
 def test_nothing_heavy_is_loaded_before_the_first_answer(workplace, client):
     workplace.plan(GREET)
-    asked = client()
+    asked = client(start=subprocess.Popen)
     asked.shake()
     loaded = Path(f"/proc/{asked.process.pid}/maps").read_text()
     assert "pydantic" not in loaded

@@ -14,6 +14,8 @@ import sys
 import time
 import urllib.parse
 
+import warm_runner
+
 PATIENCE = 90
 
 
@@ -57,7 +59,7 @@ class Client:
         return found
 
     def new_link(self):
-        done = subprocess.run(
+        done = warm_runner.run(
             [sys.executable, "-P", "-m", "runner", "serve", "--link", "--port", str(self.port)],
             cwd=self.folder,
             capture_output=True,
@@ -125,7 +127,7 @@ class Client:
 
 class Site(Client):
     def __init__(self, folder, *words):
-        self.process = subprocess.Popen(
+        self.process = warm_runner.start(
             [sys.executable, "-P", "-m", "runner", "serve", *words],
             cwd=folder,
             stdin=subprocess.DEVNULL,

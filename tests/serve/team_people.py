@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import warm_runner
 from site_process import Client
 
 from runner.extensions.team.people import ROLES, Doer, add_person, make_token
@@ -61,7 +62,7 @@ class Team:
             "RUNNER_TEAM_WORKER_POLL": "1",
             "RUNNER_TEAM_WORKER_FOLDERS": str(self.folder),
         }
-        done = subprocess.run(
+        done = warm_runner.run(
             [sys.executable, "-m", "runner", "worker", "--trust", "--store", self.address,
              "--until-idle"],
             cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
@@ -79,7 +80,7 @@ class Team:
 class Server:
     def __init__(self, team, words, scheme, variables):
         self.team = team
-        self.process = subprocess.Popen(
+        self.process = warm_runner.start(
             [
                 sys.executable,
                 "-P",

@@ -90,8 +90,7 @@ def test_every_place_says_the_same_of_every_task(built):
         assert said == {id_: wanted[id_] for id_ in said}, place
         assert len(said) == len(wanted), place
 
-
-def test_every_place_hears_of_bytes_by_hand_at_once(built):
+    # Of bytes by hand it hears at once.
     built.commit({"one.txt": "good, and mine\n"})
     wanted = {"TASK-001": f"unproven: {CHANGED}", **UNPROVEN}
     wanted["TASK-007"] = "unproven: TASK-001 is unproven"  # the first of them, by now

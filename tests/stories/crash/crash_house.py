@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 import invariants
+import warm_runner
 
 from runner import effects
 from runner.cli import main
@@ -209,7 +210,7 @@ class House:
 
     def start(self, *words, before=()):
         """The real command as a process of its own."""
-        return subprocess.Popen(
+        return warm_runner.start(
             [*before, sys.executable, "-m", "runner", "run", "--trust", *words],
             cwd=self.repo,
             env=self.environment,
