@@ -17,7 +17,7 @@ from runner.plan.body import suggest_by_info
 from runner.plan.source import text_of
 from runner.plan.spans import Spans
 from runner.run.assurance import ITEMS_HINT, NO_ITEMS
-from runner.run.proof_required import (
+from runner.run.proof_sufficiency import (
     PROOF_HINT,
     WISH,
     WISH_HINT,

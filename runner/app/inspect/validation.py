@@ -31,7 +31,7 @@ from runner.project import PATTERNS
 from runner.repo import read
 from runner.repo.head import OWNERSHIP_MAP, PLANS
 from runner.run.preflight import find_unseen_script
-from runner.run.proof_required import PROOF_HINT
+from runner.run.proof_sufficiency import PROOF_HINT
 from runner.run.resource_locks import capacities, too_much_of
 from runner.text.wording import did_you_mean, join_few, plural
 
