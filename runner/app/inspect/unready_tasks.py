@@ -129,14 +129,14 @@ def _judge(task: Task, settings: Settings) -> TaskVerdict | None:
         message = f"{task.id} will be BLOCKED (proof): {lacks[1].partition(';')[0]}"
         return TaskVerdict(message, PROOF_HINT, blocks=True)
     if is_proven_by_exit_code(task, settings):
-        message = f"{task.id} will be BLOCKED (proof) if its commands count no tests: {EXIT_CODE}"
+        message = f"{task.id} will be BLOCKED (proof) unless its output counts tests: {EXIT_CODE}"
         return TaskVerdict(message, PROOF_HINT, blocks=False)
     if _stays_unproven(task, settings) and not _is_untested_code(task):
         return TaskVerdict(f"{task.id} {UNPROVEN}", PROOF_HINT, blocks=False)
     return None
 
 
-EXIT_CODE = "none names a test program, and an exit code alone is no proof (proof.require_proof)"
+EXIT_CODE = "no command is a test program, and an exit code is no proof (proof.require_proof)"
 UNPROVEN = "will be DONE — unproven: nothing proves it"
 
 
