@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from runner.app.answer.one_task_runs import PlanningResult
     from runner.app.inspect import task_inquiry
     from runner.app.inspect.task_inquiry import OneTask
-    from runner.app.prove import attest, find_evidence, task_shell
+    from runner.app.prove import attestation, find_evidence, task_shell
     from runner.commands import verify
     from runner.context.brief import Brief
 else:
     task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
     one_task_runs = lazy_module("runner.app.answer.one_task_runs")
     waiting_document = lazy_module("runner.app.answer.waiting_document")
-    attest = lazy_module("runner.app.prove.attest")
+    attestation = lazy_module("runner.app.prove.attestation")
     find_evidence = lazy_module("runner.app.prove.find_evidence")
     verify = lazy_module("runner.commands.verify")
     task_shell = lazy_module("runner.app.prove.task_shell")
@@ -133,7 +133,7 @@ def execute_evidence(given: argparse.Namespace, environ: Mapping[str, str]) -> E
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     found = find_evidence.find_evidence(project, given.id)
     if given.format == "in-toto":
-        print(encode(attest.attest_task(project, found.task.id, found.known.spec)), end="")
+        print(encode(attestation.attest_task(project, found.task.id, found.known.spec)), end="")
         return ExitCode.OK
     if given.json or given.format == "json":
         print(redact(find_evidence.evidence_document(found)), end="")

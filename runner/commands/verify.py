@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_status import last_ship_tag
-from runner.app.prove.attest import (
+from runner.app.prove.attestation import (
     check_attestation,
     check_document,
     check_text,

@@ -179,8 +179,8 @@ def _tools(stack: Stack) -> Iterator[Declared]:
 
 
 def is_for_tests(declared: Declared) -> bool:
-    """Return whether a gate runs the project's tests, or all of its checks."""
-    return declared.gate.name in ("tests", "check")
+    """Return whether a gate runs the tests of the project or a package, or all of its checks."""
+    return declared.gate.name.partition("-")[0] in ("tests", "check")
 
 
 # --- into the settings ----------------------------------------------------------------

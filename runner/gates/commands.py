@@ -139,7 +139,7 @@ def _explain_changed(
             check=check.id,
             message=f"it passes only because the task changed {paths}",
             path=changed[0].path,
-            hint="make it pass with the old files as well, or change them in a separate task",
+            hint="make the gate pass without this change, or move the change to a separate task",
             detail=with_old.end,
         ),
     )

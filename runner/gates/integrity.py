@@ -32,8 +32,8 @@ else:
 
 ASKED = "keep it passing, or name the part of the plan that requires this"
 """Hint of a question to those who can still repair it."""
-_STAYS = "landed tests must not change: restore it, or list {path} exactly in a task"
-_UNREAD = "landed tests must not change: restore it, or review it yourself: --review prompt"
+_STAYS = "restore the landed test, or list {path} itself in the task's Output files"
+_UNREAD = "restore the landed test, or review its change yourself: --review prompt"
 _LISTED = "the task lists {path} exactly, so this only warns: check that it is intended"
 _ABLE = "remove it: every test must run, and must be able to fail"
 _IDLE = "assert the code's behaviour: the test must be able to fail"

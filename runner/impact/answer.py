@@ -124,9 +124,9 @@ class _Judge(Struct, frozen=True):
         breaking = knowledge.breaking.get(path)
         if users and breaking is False and not self.change.is_deleted:
             return True  # an additive change breaks nobody who keeps to the contract
-        certain = "a breaking change of" if breaking else "possibly a breaking change of"
+        effect = "breaks" if breaking else "may break"
         for task in users:
-            text = f"{task} uses {path}: {certain} a contract"
+            text = f"{task} uses the contract {path}, which this change {effect}"
             self.hits.add_task(task, self._why(Basis.CONTRACTS, text))
         for task in readers:
             text = f"{path} is among the Inputs of {task}"
@@ -281,11 +281,11 @@ class _Judge(Struct, frozen=True):
             return
         if self.width.conservative:
             for suspect in suspects:
-                text = f"{suspect.path} imports names computed at run time"
+                text = f"{suspect.path} imports modules by names computed at run time"
                 self._follow(suspect.path, self._why(Basis.UNDECIDED, text), None)
             return
-        more = f" and {len(suspects) - 1} more import" if len(suspects) > 1 else " imports"
-        text = f"{suspects[0].path}{more} names computed at run time: this file may be among them"
+        more = f"; more such files: {len(suspects) - 1}" if len(suspects) > 1 else ""
+        text = f"{suspects[0].path} imports modules by computed names, perhaps this file{more}"
         self.hits.doubts[self._why(Basis.UNDECIDED, text)] = None
 
     def _is_unread_code(self) -> bool:

@@ -209,9 +209,9 @@ examples:
         tools=(
             Tool(
                 "log",
-                "Show what happened, from the journal: the newest records, or with `after` those"
-                " after a `seq`; the newest is last. To follow the journal, pass the last `seq` you"
-                " received as `after`, until you receive no record.",
+                "Show records of the journal, the newest last: the latest ones, or those with a"
+                " `seq` above `after`. To follow the journal, pass the last `seq` that you received"
+                " as `after`, until you receive no record.",
                 ("task", AFTER, "limit"),
                 ("log", "--limit=100"),
             ),
@@ -322,7 +322,7 @@ examples:
         "help:execute",
         (
             word("command", "COMMAND", "the command to explain; or blocked, or exit", "?"),
-            word("code", "CODE", "after blocked a reason, after exit an exit code", "?"),
+            word("code", "CODE", "with blocked: the reason; with exit: the exit code", "?"),
             flag("--all", "show every command and every option of run"),
         ),
         examples="""\

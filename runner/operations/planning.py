@@ -63,11 +63,11 @@ examples:
   runner draft "customers export their bookings as CSV"
   runner draft --file request.md --new-plan plans/export/TASK-GRAPH.md
   runner draft --issue 42 --with 43,44       related issues as one draft, read with gh
-  runner draft --prove "…"                   its test contracts must fail on HEAD
+  runner draft --prove "…"                   also check that its tests fail on HEAD
 
 The agent or model of `[model] draft`, else the project's implementer, reads the repository and
 writes the draft. It may set only a fixed list of fields.
-exit code: 3 the draft waits for you, or no agent or model is available to draft
+exit code: 3 if the draft waits for your review, or no agent or model is available
 """,
     ),
     Operation(

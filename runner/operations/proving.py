@@ -20,7 +20,7 @@ from runner.operations.row import (
 ROWS = (
     Operation(
         "evidence",
-        "show the evidence of a task's DONE; exit 1 if there is none",
+        "show the evidence that a task is DONE; exit 1 if there is none",
         "one_task:execute_evidence",
         (
             word("id", "ID|FILE", "task ID, such as TASK-003 or 3; with --check a file"),
@@ -40,7 +40,7 @@ ROWS = (
         tools=(
             Tool(
                 "evidence",
-                "Show the evidence of a task's DONE: tests and checks that the runner itself ran.",
+                "Show the evidence that a task is DONE: tests and checks that the runner ran.",
                 (TASK._replace(name="task", needed=True),),
             ),
         ),
@@ -116,10 +116,10 @@ examples:
         "gate:execute_gate",
         (
             option("--base", "REV", "the revision to merge into", default=""),
-            option("--head", "REV", "the pull request (default: HEAD)", default="HEAD"),
+            option("--head", "REV", "the commit to test (default: HEAD)", default="HEAD"),
             option("--tests", "COMMAND", "command for all tests; a plan is ignored", default=""),
-            option("--map", "FILE", "test map of the base (default: in your cache)"),
-            flag("--record", "write that map, on the base's own commit"),
+            option("--map", "FILE", "test map: what each test runs (default: in your cache)"),
+            flag("--record", "run all tests of the checked-out base and write the test map"),
             flag("--all", "run everything, whatever changed"),
             option("--moved-from", "REV", "earlier base: test only what moved", default=""),
             option(
@@ -161,7 +161,7 @@ examples:
             choice(
                 "--assurance",
                 ("tests", "independent"),
-                "minimum grade of every task; tests: any proof",
+                "grade that every task needs: tests (any proof) or independent",
             ),
             flag("--pr", "push the branch and open a pull request, with gh"),
             *PROOF,

@@ -48,8 +48,8 @@ ROWS = (
                 "followEvents",
                 "GET /events",
                 (_PLACE, LIMIT),
-                "records of all builds; text/event-stream keeps streaming. Each id is the"
-                " position in all journals",
+                "records of all builds; text/event-stream keeps streaming. The id of a record"
+                " is its position among the records of all builds",
                 streams=True,
             ),
         ),
@@ -63,7 +63,7 @@ ROWS = (
                 "listEvents",
                 "GET /builds/{build}/events",
                 (NUMBER, LIMIT),
-                "records after `after`, as `log --json`; text/event-stream keeps streaming",
+                "records after number `after`, as `log --json`; text/event-stream keeps streaming",
                 streams=True,
             ),
         ),

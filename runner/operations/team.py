@@ -11,7 +11,7 @@ ROWS = (
         "show which machine builds this branch; --take takes its lease",
         "approval:execute_lease",
         (
-            flag("--take", "take the lease for the next run here"),
+            flag("--take", "take the lease from its holder, for the next run here"),
             option("--reason", "WHY", "why you take it; recorded", default=""),
             flag("--yes", "do not ask for confirmation"),
             JSON,

@@ -145,7 +145,7 @@ def _of_ids(plan: Plan, taken: Collection[str]) -> Iterator[Remark]:
         if not _ID.match(task.id):
             yield Remark(task.line, f"{task.id} is not a valid new id", "write it as TASK-012")
         elif task.id in taken:
-            yield Remark(task.line, f"{task.id} is or was another task", "choose an unused id")
+            yield Remark(task.line, f"{task.id} is already in use", "choose an unused id")
         elif task.id in seen:
             yield Remark(task.line, f"duplicate task ID {task.id}", "give each task its own id")
         seen.add(task.id)

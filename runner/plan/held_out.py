@@ -84,7 +84,7 @@ def _fault(task: Task, test: TestContract) -> tuple[str, str] | None:
     if not task.held_out_files:
         return (
             f"{name} is held out, but the task has no Held-out files",
-            f"move its files out of reach and add the lines: runner hold-out {task.id} FILE",
+            f"hide its test files from the implementer: runner hold-out {task.id} FILE",
         )
     if not any(runs_file(test.command, one.path) for one in task.held_out_files):
         return (

@@ -234,7 +234,7 @@ def no_proof(field: PlanField) -> str:
     if plain(text).casefold() in EMPTY_WORDS:
         hint = "add why nothing can prove it: Proof: none — reason"
         raise complain(field, "Proof: none has no reason", hint)
-    hint = "write none — reason; put proofs under Test contracts, Contracts or Gates"
+    hint = "write `Proof: none — reason`, or put proofs in Test contracts, Contracts or Gates"
     raise complain(field, f'bad Proof "{plain(text)}"', hint)
 
 

@@ -80,7 +80,7 @@ def output_line(task: str, line: str, paint: Paint) -> str:
 def _format_start(mode: str, how: str, attempt: int) -> str:
     number = name_attempt(attempt) if attempt > 0 else ""
     if mode == "prove":  # it may come several times an attempt: the branch moves meanwhile
-        return "re-testing together with newer changes" + (f" ({number})" if number else "")
+        return "re-testing on the updated branch" + (f" ({number})" if number else "")
     return f"started ({', '.join(filter(None, (number, how)))})"
 
 

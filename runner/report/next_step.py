@@ -13,7 +13,7 @@ from runner.lazy_module import lazy_module
 from runner.model import Failure, Reason
 from runner.run.limits.budget import was_one_attempts
 from runner.run.limits.failure_policy import find_own_failure
-from runner.run.proof_required import CHECK, PROOF_HINT, WISH_HINT, lacks_proof
+from runner.run.proof_sufficiency import CHECK, PROOF_HINT, WISH_HINT, lacks_proof
 from runner.run.regressions.regression import find_unapproved, victims, victims_of
 from runner.run.review import was_refused
 from runner.text.display import display

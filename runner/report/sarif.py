@@ -46,7 +46,7 @@ _RULES = {
     "compile": "A file that does not compile",
     "paths": "A path that no task may write",
     "scope": "A write outside the task's Output files",
-    "markers": "A mark that silences a check",
+    "markers": "A comment or setting that turns off a check",
 }
 
 

@@ -30,7 +30,7 @@ def find_lack(proofs: Iterable[Proof]) -> Finding | None:
         CHECK,
         "assurance needs independent evidence, but the acceptance items have none",
         severity=Severity.QUESTION,
-        hint=f"{WAYS}; if you approve it, it lands with its current grade",
+        hint=f"{WAYS}; or approve the work with its current grade",
     )
 
 

@@ -17,7 +17,7 @@ from runner.run.planned import phases
 from runner.run.proof import held_out
 from runner.run.proof.prove import make_gate_context, proof_of
 from runner.run.proof.stages import measure_stage
-from runner.run.proof_required import too_little
+from runner.run.proof_sufficiency import too_little
 from runner.run.review import Answer
 from runner.run.reviewers import UNABLE, review_of
 from runner.writes.compile_check import lacks_only_tools

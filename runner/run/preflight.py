@@ -27,7 +27,7 @@ from runner.process.environments import (
 from runner.process.tools import which
 from runner.repo.read import Repository
 from runner.run import choose_executor
-from runner.run.proof_required import unprovable
+from runner.run.proof_sufficiency import unprovable
 from runner.run.resource_locks import capacities, too_much
 from runner.run.worktree_include import match_included
 from runner.writes.project_compile import find_missing_compiler

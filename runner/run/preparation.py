@@ -28,7 +28,7 @@ from runner.run.limits.held_out_rounds import without_private
 from runner.run.permission_prompts import answers_of
 from runner.run.planned.phases import Step, files_of_plan, format_plan, plan_of
 from runner.run.preflight import find_lacking
-from runner.run.proof_required import stands_on_words
+from runner.run.proof_sufficiency import stands_on_words
 from runner.run.review import WHOLE_RUN, mode_for
 from runner.run.reviewers import diff_of, find_no_auto, without_reviewer
 from runner.text.wording import join_few

@@ -117,6 +117,15 @@ def test_a_project_that_declares_no_tests_is_tested_by_what_they_are_written_wit
     assert command not in [one.command for one in analyse(project(workplace)).gates]
 
 
+def test_packages_of_a_workspace_are_tested_once(workplace):
+    scripts = '{"scripts": {"test": "node --test"}}'
+    root = '{"private": true, "workspaces": ["a"]}'
+    files = {"package.json": root, "a/package.json": scripts, "a/a.test.js": "'node:test'\n"}
+    workplace.commit(files)
+    commands = [one.command for one in analyse(project(workplace)).gates]
+    assert commands == ["sh: cd a && npm run --silent test"]
+
+
 def test_the_same_commit_gives_the_same_bytes_whatever_lies_in_the_folder(workplace):
     workplace.commit(SHOP)
     fresh = as_document(analyse(project(workplace)))

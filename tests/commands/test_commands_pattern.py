@@ -65,7 +65,7 @@ def test_a_candidate_becomes_a_file_and_a_row_with_the_next_number(library):
     id_ = decided(library, context="Two bookings at once.", tradeoff="Some retries.")
     assert library.runner("pattern", "accept", id_) == (
         0,
-        "DECISION-001 is now PATTERN-004: patterns/PATTERN-004.md and a row in PATTERN_INDEX.md\n",
+        "DECISION-001 is now PATTERN-004: patterns/PATTERN-004.md, listed in PATTERN_INDEX.md\n",
         "",
     )
     row = "| PATTERN-004 | Retry on conflict |  |  |  | `patterns/PATTERN-004.md` |\n"

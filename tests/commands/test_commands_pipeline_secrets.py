@@ -181,7 +181,7 @@ def test_of_several_values_on_a_line_one_is_named(repository):
     repository.write("app.py", f'k = ("{KEY}", "{a_key(11)}")\n')
     said = repository.runner("secrets", "allow", "app.py:1", "--reason", "ok")
     assert said.code == 2
-    assert "several values on this line, at columns 7, 99" in said.err
+    assert "this line has several findings, at columns 7, 99" in said.err
     assert repository.runner("secrets", "allow", "app.py:1:99", "--reason", "ok").code == 0
     said = repository.runner("secret-scan", "app.py")
     assert [line for line in said.out.splitlines() if "error" in line] == [

@@ -121,8 +121,8 @@ def test_a_test_may_move_to_another_file_that_is_found():
     ("outputs", "reviewed", "refuses", "hint"),
     [
         (("tests/test_shop.py",), True, False, "the task lists tests/test_shop.py exactly"),
-        (("tests/test_shop.py",), False, True, "review it yourself: --review prompt"),
-        (("tests/**",), True, True, "list tests/test_shop.py exactly in a task"),
+        (("tests/test_shop.py",), False, True, "review its change yourself: --review prompt"),
+        (("tests/**",), True, True, "list tests/test_shop.py itself in the task's Output files"),
     ],
 )
 def test_a_task_that_lists_a_file_may_delete_tests_where_a_person_reviews(

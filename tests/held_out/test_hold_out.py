@@ -153,9 +153,9 @@ def test_an_empty_init_file_goes_along(shop):
 def test_mended_tests_replace_the_old_ones(shop):
     shop.hold_out(PATH)
     shop.write(PATH, TEST + b"# mended\n")
-    with pytest.raises(RunnerError, match="another version") as error:
+    with pytest.raises(RunnerError, match="with other content") as error:
         shop.hold_out(PATH)
-    assert error.value.hint == f"runner hold-out TASK-001 {PATH} --replace"
+    assert error.value.hint == f"to replace it: runner hold-out TASK-001 {PATH} --replace"
     shop.hold_out(PATH, replace=True)
     assert shop.stored() == TEST + b"# mended\n"
     assert shop.task().held_out_files[0].digest == digest_of(TEST + b"# mended\n")

@@ -43,7 +43,7 @@ def test_it_says_what_becomes_stale_and_why_before_anything_is_recorded(chain):
         "  TASK-002 Api: depends on TASK-001; runs again: TC-002",
         "  TASK-003 Reader: reads rule.txt of TASK-001",
     ]
-    assert said.out.splitlines()[4].startswith("cost by past attempts: ")
+    assert said.out.splitlines()[4].startswith("estimated from past attempts: ")
     assert before == (chain.read("TASK-GRAPH.md"), len(chain.events))
     assert not chain.has("artifacts/build/CHANGES.md")
 
@@ -79,7 +79,7 @@ def test_the_quote_is_in_the_next_brief(chain):
 
 def test_a_pending_task_just_gets_the_note(chain):
     said = chain.runner("change", "TASK-005", "in two files", "--yes")
-    assert "TASK-005 is PENDING: the note is added" in said.out
+    assert "TASK-005 is PENDING: the change is noted" in said.out
     assert chain.statuses["TASK-005"] == "PENDING"
     assert "in two files" in chain.read("TASK-GRAPH.md")
     assert chain.happened("task.staled") == []
@@ -87,7 +87,7 @@ def test_a_pending_task_just_gets_the_note(chain):
 
 def test_a_blocked_task_keeps_its_status_and_the_answer_says_how_to_go_on(chain):
     said = chain.runner("change", "TASK-009", "another way", "--yes")
-    assert "TASK-009 is BLOCKED: the note is added and it stays BLOCKED" in said.out
+    assert "TASK-009 is BLOCKED: the change is noted in its section; to retry" in said.out
     assert chain.statuses["TASK-009"] == "BLOCKED"
 
 

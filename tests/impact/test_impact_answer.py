@@ -86,7 +86,7 @@ def test_names_made_at_run_time_are_a_doubt_or_count():
     found = shop.edit("src/shop/mail.py", "return 1", "return 2")
     assert found.affected == ()
     assert doubts(found) == [
-        "tests/test_any.py imports names computed at run time: this file may be among them"
+        "tests/test_any.py imports modules by computed names, perhaps this file"
     ]
     wide = shop.edit("src/shop/mail.py", "return 1", "return 2", width=SURE)
     assert names(wide) == {"TASK-007": ("TC-007",)}

@@ -94,5 +94,5 @@ def test_what_keeps_the_page_from_starting_is_said_before_anything_is_built(work
     _, errors = run.communicate(timeout=PATIENCE)
     assert run.returncode == 2
     where = workplace.root / "other.md"
-    assert errors.splitlines()[0] == (f"runner: the page did not start: plan not found ({where})")
+    assert errors.startswith(f"runner: the status page did not start: plan not found ({where})\n")
     assert not workplace.has("greet.py")

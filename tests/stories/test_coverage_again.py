@@ -53,7 +53,7 @@ def test_what_it_adds_is_weighed_with_what_it_landed_and_so_it_is_proven_and_ver
     built.edit_plan("Coverage: 75%", "Coverage: 90%")
     code, said = again(built)
     assert code == 1, said
-    assert "re-testing together with newer changes (attempt " in said
+    assert "re-testing on the updated branch (attempt " in said
     assert "m.py:10: lines 10-11 are not run" in said
     assert "(77% of 9 lines, threshold 90%)" in said
 

@@ -174,13 +174,13 @@ def test_one_rebuild_carries_all_that_it_shows(built, monkeypatch):
     since = len(built.events)
     ended = built.run("--no-sandbox", "--rebuild", "--yes")
     assert ended.code == 0, ended.said
-    again = "TASK-002 runs again — rebuilt: runner --rebuild, Ada; TASK-001 was rebuilt"
+    again = "TASK-002 runs again — as requested: runner --rebuild (Ada); TASK-001 was rebuilt"
     assert again in ended.err
     assert set(built.statuses.values()) == {"DONE"}
     assert modes(built, since) == [("TASK-001", "build"), ("TASK-002", "build"), PROVEN[2]]
     (approved,) = built.happened("task.approved", "TASK-002")
     assert (approved["by"], approved["reuse"]) == ("person", False)
-    assert "runner --rebuild, Ada" in approved["note"]
+    assert "runner --rebuild (Ada)" in approved["note"]
     assert "rules.py changes `def overlap(a, b, *, touching" in approved["note"]
 
 
@@ -247,7 +247,7 @@ def test_without_a_terminal_an_edit_is_shown_and_rebuild_is_the_approval(built, 
     assert f"    +{EDITED[1]}\n" in ended.err
     assert modes(built, since) == PROVEN
     (approved,) = [one for one in built.events[since:] if one["type"] == "task.approved"][:1]
-    assert (approved["by"], approved["note"]) == ("person", "rebuilt: runner --rebuild, Ada")
+    assert (approved["by"], approved["note"]) == ("person", "as requested: runner --rebuild (Ada)")
 
 
 def test_what_nobody_builds_is_proven_again_as_it_is(workplace):

@@ -205,7 +205,7 @@ def test_a_file_of_another_tool_given_as_a_plan_is_told(workplace):
 def test_boxes_in_the_plan_itself_come_behind_them_as_sections(workplace):
     workplace.write({"TASK-GRAPH.md": "# Shop\n\n- [ ] Eat\n- [ ] Drink `a.py`\n"})
     told = workplace.runner("validate")
-    assert "`runner import TASK-GRAPH.md` adds its tasks to its end" in told.out
+    assert "`runner import TASK-GRAPH.md` adds its tasks to the end of the file" in told.out
     assert "no task of this plan was imported" in workplace.runner("sync").out
     assert workplace.runner("import", "TASK-GRAPH.md").code == 0
     assert workplace.runner("validate").code == 0
@@ -362,7 +362,7 @@ def test_while_it_waits_the_list_is_known_and_its_ids_are_given(listed, drafter)
 WRONG = (
     (ANSWER.replace("- TASK-011: none", "- nothing: none"), "TASK-011 is not in the answer"),
     (ANSWER.replace("TASK-010: Count", "TASK-020: Count"), "TASK-020 is not one of the tasks"),
-    (ANSWER.replace("TASK-010: Count", "TASK-009: Count"), "TASK-009 is or was another task"),
+    (ANSWER.replace("TASK-010: Count", "TASK-009: Count"), "TASK-009 is already in use"),
     (ANSWER.replace("`count.py`", "`../count.py`"), "../count.py"),
     (ANSWER.replace("`count.py`", "`runner.toml`"), "runner.toml"),
     (ANSWER.replace("tests.test_count`\n~", "tests.nowhere`\n~"), "nowhere"),

@@ -381,7 +381,7 @@ def test_a_person_commits_meanwhile_and_the_same_bytes_are_proven_again_on_top(w
         "chore(runner): record",
     ]
     assert called(workplace) == ["TASK-001"]
-    assert "re-testing together with newer changes" in ended.err
+    assert "re-testing on the updated branch" in ended.err
     assert [one["mode"] for one in workplace.happened("attempt.started")] == ["build", "prove"]
     assert len(workplace.happened("task.landed")) == 1
     assert workplace.dirt == []

@@ -36,7 +36,7 @@ def test_what_nothing_landed_since_can_change_stands(three):
     assert verified(three) == [(True, 0, 2)]
     ended = three.runner("verify", "--changed")
     assert ended.code == 0, ended.said
-    assert "nothing it ran has changed since" in ended.out
+    assert "nothing it needs has changed since" in ended.out
     assert "0 commands, 3 tasks untouched since proven" in ended.out
     assert "3 commands" in three.runner("verify", "--all").out
 

@@ -58,7 +58,7 @@ def test_what_is_wrong_goes_back_with_its_line_at_most_twice(workplace, drafter)
     first, second, third = drafter.asked
     assert "refused" not in first
     assert 'line 5: TASK-008 reads "nobody.py"' in second
-    assert "line 1: TASK-007 is or was another task" in third
+    assert "line 1: TASK-007 is already in use" in third
     other = bad.replace("008", "018")
     drafter.says(other, other, other, GOOD.replace("008", "018"))
     said = workplace.runner("draft", "bookings as CSV")
@@ -81,7 +81,7 @@ def test_a_rejected_draft_is_drafted_anew_with_the_reason_and_its_ids_are_free(w
     assert [e["reason"] for e in workplace.happened("draft.reviewed")] == ["one line a guest"]
     drafter.says(GOOD)
     assert workplace.runner("draft", "more").code == 1, "TASK-008 is DRAFT-2's"
-    assert "draft:1: TASK-008 is or was another task" in workplace.runner("draft", "more").out
+    assert "draft:1: TASK-008 is already in use" in workplace.runner("draft", "more").out
 
 
 def test_a_person_may_add_by_edit_what_no_draft_may_set(workplace, drafter, monkeypatch, tmp_path):
@@ -278,8 +278,8 @@ REFUSED = {
     "an empty block": ("~~~~markdown draft\n~~~~\n", 1, "no task found"),
     "prose alone": ("~~~~markdown draft\nWords.\n~~~~\n", 1, "no task found"),
     "json": ('```json draft\n{"tasks": []}\n```', 1, "no task found"),
-    "an id of the plan": (with_line("TASK-008: Export", "TASK-007: Export"), 1, "is or was another"),  # noqa: E501
-    "an id that prose names": (GOOD.replace("TASK-008", "TASK-050"), 1, "is or was another"),
+    "an id of the plan": (with_line("TASK-008: Export", "TASK-007: Export"), 1, "is already in use"),  # noqa: E501
+    "an id that prose names": (GOOD.replace("TASK-008", "TASK-050"), 1, "is already in use"),
     "an id twice": (with_line("Write it plainly.", "\n## TASK-008: Again\n\n- Output files: `b.txt`"), None, "duplicate task ID"),  # noqa: E501
     "an id of another kind": (GOOD.replace("TASK-008", "T08"), 1, "not a valid new id"),
     "an unknown dependency": (with_line(NEEDS, "- Depends on: TASK-404"), 3, "TASK-404"),

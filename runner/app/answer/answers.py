@@ -202,7 +202,7 @@ def _answer_items(project: Project, chosen: Sequence[Waiting], asked: Approve) -
     unknown = [item for item in named if item not in items]
     if unknown or not items:
         message = f"{one.task} has no acceptance item {', '.join(map(display, unknown))}".rstrip()
-        raise RunnerError(message, hint=f"it has {', '.join(items) or 'none with an id'}")
+        raise RunnerError(message, hint=f"it has {', '.join(items) or 'no item IDs: omit --met'}")
     whole = proposal_digest(one.changes)
     digests = [item_digest(item, items[item]) for item in named]
     return [WriteReviewed(WHOLE, digest, whole, "applied", "person") for digest in digests]

@@ -294,7 +294,7 @@ def match_document(found: Sequence[PatternMatch], words: Sequence[str]) -> str:
 def acceptance_lines(one: Accepted) -> Iterator[str]:
     """Yield which pattern a decision has become or already is."""
     if one.is_new:
-        yield f"{one.decision} is now {one.pattern}: {one.file} and a row in {INDEX}"
+        yield f"{one.decision} is now {one.pattern}: {one.file}, listed in {INDEX}"
     else:
         yield f"{one.decision} is already {one.pattern}: {one.file}"
 

@@ -143,7 +143,7 @@ def _open_bucket(name: str, environ: Mapping[str, str]) -> ArtifactStore:
         from obstore.store import S3Store
     except ImportError as error:
         raise RunnerError(
-            'a bucket needs the extra "artifacts"', where=name, hint=install_hint("artifacts")
+            "an artifact bucket needs obstore", where=name, hint=install_hint("artifacts")
         ) from error
     values = {
         key.lower(): value

@@ -63,7 +63,7 @@ def _link_of(server: OwnCommand) -> str:
             lines = [*errors.decode("utf-8", "replace").splitlines(), "no output"]
             hints = [line.strip() for line in lines if line.strip().startswith("hint: ")]
             raise RunnerError(
-                f"the page did not start: {lines[0].removeprefix('runner: ')}",
+                f"the status page did not start: {lines[0].removeprefix('runner: ')}",
                 hint=hints[0].removeprefix("hint: ") if hints else "run without --serve",
             )
-    raise RunnerError("the page did not start in time", hint="run without --serve")
+    raise RunnerError("the status page did not start in time", hint="run without --serve")

@@ -61,7 +61,7 @@ def answer_edits(
         text = "\n".join(_format_edit(task, tasks, session))
         if rebuild:
             say(text)
-            built[task.id] = f"rebuilt: runner --rebuild, {_find_name(session)}"
+            built[task.id] = f"as requested: runner --rebuild ({_find_name(session)})"
             _approve(task, journal, built[task.id])
         elif ask is None:
             nobody = has_no_implementer(task, session.project.settings)
@@ -181,13 +181,11 @@ def report_older(
     if not older:
         return
     known = session.journal.state.task(older[0])
-    whose = (
-        f"{older[0]} stays {known.status}" if len(older) == 1 else "they keep their current ones"
-    )
+    whose = f"{older[0]} stays {known.status}" if len(older) == 1 else "the current ones stay"
     say(
         f"note: {session.project.plan_path} was restored to an older version (git stash, checkout, "
-        f"reset or undo), with old statuses of {display(join_few(older))}: {whose}; to set a "
-        "status, commit the plan"
+        f"reset or undo). Its statuses of {display(join_few(older))} are outdated: {whose}; to "
+        "set a status, edit it and commit the plan"
     )
 
 

@@ -37,15 +37,15 @@ def change_preview(seen: ChangePreview) -> Iterator[str]:
     for noted in seen.noted:
         yield f"{display(noted.id)} is {noted.status}: {_describe_note(noted.id, noted.status)}"
     if seen.stale:
-        yield f"cost by past attempts: {_cost(seen)}"
+        yield f"estimated from past attempts: {_cost(seen)}"
 
 
 def _describe_note(id_: str, status: Status) -> str:
     if status is Status.BLOCKED:
-        return f"the note is added and it stays BLOCKED; to retry it: runner approve {id_}"
+        return f"the change is noted in its section; to retry the task: runner approve {id_}"
     if status is Status.STALE:
-        return f"the note is added; to rebuild it: runner approve {id_}"
-    return "the note is added"
+        return f"the change is noted in its section; to rebuild the task: runner approve {id_}"
+    return "the change is noted in its section"
 
 
 def _cost(seen: ChangePreview) -> str:

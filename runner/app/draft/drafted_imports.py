@@ -212,7 +212,7 @@ class _Batch(Struct):
         there = {one.id for one in merged}
         for id_ in ours.keys() - there - none:
             why = f"{id_} is not in the answer"
-            mistakes.append(Remark(1, why, f"add its section, or `- {id_}: none` in `asked`"))
+            mistakes.append(Remark(1, why, f"add it, or `- {id_}: none` in the `asked` block"))
         for found in (mistakes, taken_out):
             found.sort(key=lambda one: (one.line, one.text))
         return replace(

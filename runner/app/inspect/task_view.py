@@ -29,8 +29,8 @@ _NAMED = 16
 """Width of a field's name in columns."""
 _STANDING = {
     EvidenceState.CURRENT: "valid for the task as it is now",
-    EvidenceState.PROOF_CHANGED: "the proof of the task changed since",
-    EvidenceState.WORK_CHANGED: "the task changed since",
+    EvidenceState.PROOF_CHANGED: "recorded before the task's proof fields changed",
+    EvidenceState.WORK_CHANGED: "recorded before the task changed",
     EvidenceState.NONE: "",
 }
 

@@ -17,7 +17,7 @@ from runner.plan.body import suggest_by_info
 from runner.plan.source import text_of
 from runner.plan.spans import Spans
 from runner.run.assurance import ITEMS_HINT, NO_ITEMS
-from runner.run.proof_required import (
+from runner.run.proof_sufficiency import (
     PROOF_HINT,
     WISH,
     WISH_HINT,
@@ -129,14 +129,14 @@ def _judge(task: Task, settings: Settings) -> TaskVerdict | None:
         message = f"{task.id} will be BLOCKED (proof): {lacks[1].partition(';')[0]}"
         return TaskVerdict(message, PROOF_HINT, blocks=True)
     if is_proven_by_exit_code(task, settings):
-        message = f"{task.id} will be BLOCKED (proof) if its commands count no tests: {EXIT_CODE}"
+        message = f"{task.id} will be BLOCKED (proof) unless its output counts tests: {EXIT_CODE}"
         return TaskVerdict(message, PROOF_HINT, blocks=False)
     if _stays_unproven(task, settings) and not _is_untested_code(task):
         return TaskVerdict(f"{task.id} {UNPROVEN}", PROOF_HINT, blocks=False)
     return None
 
 
-EXIT_CODE = "none names a test program, and an exit code alone is no proof (proof.require_proof)"
+EXIT_CODE = "no command is a test program, and an exit code is no proof (proof.require_proof)"
 UNPROVEN = "will be DONE — unproven: nothing proves it"
 
 

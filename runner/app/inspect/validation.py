@@ -31,7 +31,7 @@ from runner.project import PATTERNS
 from runner.repo import read
 from runner.repo.head import OWNERSHIP_MAP, PLANS
 from runner.run.preflight import find_unseen_script
-from runner.run.proof_required import PROOF_HINT
+from runner.run.proof_sufficiency import PROOF_HINT
 from runner.run.resource_locks import capacities, too_much_of
 from runner.text.wording import did_you_mean, join_few, plural
 
@@ -162,7 +162,7 @@ def _of_another_tool(reading: Reading) -> Iterator[Problem]:
     form = foreign.find_form(reading.data.decode("utf-8", "replace"))
     if form is not None:
         path = reading.plan.path
-        into = "to its end, as sections" if path in PLANS else f"to {PLANS[0]}"
+        into = "to the end of the file" if path in PLANS else f"to {PLANS[0]}"
         hint = f"`runner import {path}` adds its tasks {into}; or write ## TASK-001: Title"
         yield Problem(f"this is not a plan, but a file in the {form} format", path, 1, 1, hint)
 

@@ -11,7 +11,7 @@ from runner.app.build.preconditions import require_suitable
 from runner.app.build.run_status import SHIP, last_ship_tag
 from runner.app.build.session import Session
 from runner.app.inspect.validation import check_sound
-from runner.app.prove.attest import attest_ship
+from runner.app.prove.attestation import attest_ship
 from runner.app.prove.prove_again import (
     find_proven_words,
     grades_after,

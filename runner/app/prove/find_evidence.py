@@ -27,7 +27,7 @@ from runner.repo.trailers import coverage_line, tools_line
 from runner.report.acceptance_table import describe_table, format_table
 from runner.report.cost import cost, cost_part
 from runner.report.documents import document, grade_part
-from runner.run.proof_required import PROOF_HINT, find_unproven_dependencies, has_proof
+from runner.run.proof_sufficiency import PROOF_HINT, find_unproven_dependencies, has_proof
 from runner.run.selection import find_id
 from runner.run.worktree_include import find_digest
 from runner.secrets.redact import redact

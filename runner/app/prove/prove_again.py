@@ -35,7 +35,7 @@ from runner.run.proof.inspection import Inspection
 from runner.run.proof.same_tree import make_same_tree_test, tree_key
 from runner.run.proof.unverified_bytes import Unverified
 from runner.run.proof.verification import Subject, plan_for
-from runner.run.proof_required import format_unprovable, has_proof, is_by_word
+from runner.run.proof_sufficiency import format_unprovable, has_proof, is_by_word
 from runner.run.waivers import stands
 from runner.secrets.redact import redact
 from runner.text.display import display

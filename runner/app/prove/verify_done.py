@@ -362,7 +362,7 @@ def _task_line(one: Inspected) -> str:
     cover = f" · {one.coverage.shown}" if one.coverage else ""
     before = " (cached for this tree)" if one.proofs and not one.ran else ""
     if one.stands_since:
-        before = f" (on {one.stands_since[:12]}: nothing it ran has changed since)"
+        before = f" (not run again: nothing it needs has changed since {one.stands_since[:12]})"
     checks = checks or "nothing to run"
     return f"{sign} {display(one.task)} {display(one.title)}: {checks}{cover}{before}"
 

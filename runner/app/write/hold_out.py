@@ -318,9 +318,9 @@ class _Move:
                     hint="use the file with that digest, or add --replace to use this one",
                 )
             raise RunnerError(
-                f"{self.task.id} already holds out another version of this file",
+                f"{self.task.id} already holds out this file with other content",
                 where=path,
-                hint=f"runner hold-out {self.task.id} {path} --replace",
+                hint=f"to replace it: runner hold-out {self.task.id} {path} --replace",
             )
         if self.asked.replace and known is None:
             hint = f"run without --replace: runner hold-out {self.task.id} {path}"

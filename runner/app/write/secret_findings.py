@@ -216,9 +216,9 @@ def _values_at(place: str, read_input: Callable[[int], bytes]) -> list[str]:
     if len(chosen) > 1:
         columns = ", ".join(map(str, sorted(chosen)))
         raise RunnerError(
-            f"the scan finds several values on this line, at columns {columns}",
+            f"this line has several findings, at columns {columns}",
             where=display_path(place),
-            hint=f"name one: {display_path(name)}:{line}:{min(chosen)}",
+            hint=f"add the column of one: {display_path(name)}:{line}:{min(chosen)}",
         )
     return list(dict.fromkeys(hit.value for found in chosen.values() for hit in found))
 

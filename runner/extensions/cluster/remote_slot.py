@@ -247,7 +247,7 @@ class RemoteWorker(WorkerPool):
 
 
 def _no_slots(_number: int, _workers: WorkerPool) -> WorkerContext:
-    raise RunnerError("a worker has no slots to hand out")
+    raise RunnerError("a cluster worker runs one job: it cannot start another")
 
 
 def _as_line(task: str, number: int, event: Happening) -> str:

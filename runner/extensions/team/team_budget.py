@@ -192,7 +192,7 @@ def find_wrong_sums(connection: Connection) -> Iterator[str]:
         total = _sum_claims(connection, row["scope"], row["began"])
         if abs(total - row["used"]) > ROUNDING:
             who = row["scope"] or "the team"
-            yield f"the budget of {who} is ${row['used']:.2f}, but its claims are ${total:.2f}"
+            yield f"budget of {who}: ${row['used']:.2f} used, but claims add up to ${total:.2f}"
 
 
 def _sum_claims(

@@ -102,7 +102,7 @@ class BaseTestFate(StrEnum):
     SKIPPED = "is skipped now"
     EXPECTED = "is expected to fail now"
     FEWER = "runs fewer cases"
-    BROKEN = "passed before and fails"
+    BROKEN = "passed before and fails now"
     UNRUN = "could not run in its earlier version on this code"
 
 

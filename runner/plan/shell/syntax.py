@@ -120,7 +120,7 @@ class _Reader:
                 draft = self._read_word(draft, opened)
         self._finish(draft)
         if opened or operator != end:
-            raise ShellSyntaxError(f"{(opened or [operator or end])[-1]} is open or unexpected")
+            raise ShellSyntaxError(f"unclosed or unexpected {(opened or [operator or end])[-1]!r}")
         self.at += len(end)
         self.nested -= 1
 

@@ -10,7 +10,7 @@ from runner.config.settings import Settings
 from runner.gates.registry import checks_of, checks_that_show
 from runner.model import Contract, GateSpec, Level, Proof, Reason, TestContract, Verdict
 from runner.model.grades import would_show
-from runner.run.proof_required import (
+from runner.run.proof_sufficiency import (
     WISH,
     is_proven_by_exit_code,
     lacks_contracts,

@@ -10,7 +10,12 @@ from built import build, copy, opened_at
 from jsonschema import Draft202012Validator
 from workplace import a_task
 
-from runner.app.prove.attest import attest_ship, attest_task, check_attestation, require_current
+from runner.app.prove.attestation import (
+    attest_ship,
+    attest_task,
+    check_attestation,
+    require_current,
+)
 from runner.app.prove.declare_ship import ShipRequest, ship
 from runner.app.prove.find_evidence import find_evidence
 from runner.errors import RunnerError

@@ -79,8 +79,8 @@ CHECK = "proof"
 """Check name of findings that require a proof."""
 WISH = "nothing in its section can be built or checked"
 WISH_HINT = (
-    "write Output files with the files as blocks, a Command or an Implementer; a check has Test"
-    " contracts, Contracts or Gates; for a grouping task use `Type: milestone`"
+    "add Output files with a code block for each, a Command or an Implementer; for a check, add"
+    " Test contracts, Contracts or Gates; for a grouping task use `Type: milestone`"
 )
 PROOF_HINT = (
     "add - Test contracts: with an entry such as TC-001 (unit): `command`, or Contracts, or Gates;"
