@@ -26,8 +26,18 @@ FOREIGN = {
     ("app/write/hold_out.py:_check", "message"): "parsers, through a finding of compile_check.py",
     ("cli.py:_finish_cut_off_landing", "message"): "the operating system",
     ("commands/parser.py:error", "message"): "argparse",
-    ("model/codec.py:read", "message"): "a journal or a worker; recorded where it was made",
-    ("model/codec.py:read", "hint"): "a journal or a worker; recorded where it was made",
+    **{
+        (place, field): "a journal, cache or worker; recorded where it was made"
+        for place in (
+            "extensions/cluster/recheck.py:redact_findings",
+            "model/codec.py:decode",
+            "model/codec.py:read",
+            "plan/cache_file.py:encode_section",
+            "plan/cache_file.py:section_from",
+        )
+        for field in ("message", "hint")
+    },
+    ("implementers/agents/transcript.py:_evaluate_failure", "message"): "agent programs",
     ("run/attempt.py:_give_up", "message"): "the implementer, which says why it gives up",
     ("writes/compile_check.py:_finding", "message"): "parsers of Python, JSON, TOML, YAML, …",
     ("writes/project_compile.py:_at", "message"): "compilers",

@@ -41,6 +41,8 @@ _LOADED_LATE = (
 _MOST = 1 << 20
 """Bytes of one request."""
 _AT_START = dict(os.environ)
+_HANGUP_AT_START = signal.getsignal(signal.SIGHUP)
+"""The server inherits it, and nohup(1) has it ignored."""
 _SIGNATURE = inspect.signature(subprocess.Popen._execute_child)
 
 
@@ -102,6 +104,7 @@ def _find_words(command):
 def _can_fork(env):
     asked = _read_at_start(os.environ if env is None else env)
     known = sys.platform == "linux" and platform.machine() in _CLONE
+    known = known and signal.getsignal(signal.SIGHUP) == _HANGUP_AT_START
     return known and "COVERAGE_PROCESS_CONFIG" not in asked and asked == _read_at_start(_AT_START)
 
 

@@ -158,7 +158,7 @@ def explain_path(repository: Repository, path: str) -> str:
     if head and repository.blob(head, repository.prefix.inside(path)) is not None:
         return ""  # the task took it away, or its base is older
     if line := _find_pattern(repository, path):
-        typed = f"add the line {line} to .worktreeinclude and commit that file"
+        typed = f"add {line} to .worktreeinclude and commit that file"
         return f"{shown} is ignored by git{_UNSEEN}: {typed}"
     if not (top / path).is_dir() or any(Path(top, path).iterdir()):
         typed = shlex.quote(repository.prefix.inside(path))

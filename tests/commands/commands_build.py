@@ -6,6 +6,8 @@ import re
 import subprocess
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from runner.cli import main
 from runner.journal.events import (
     AttemptFinished,
@@ -78,7 +80,7 @@ class Ground:
         with Journal.open(self.folder / JOURNAL, run=run) as journal:
             return [
                 journal.append(one)
-                if hasattr(one, "_fields")
+                if isinstance(one, Struct)
                 else journal.append(one[0], task=one[1], attempt=one[2])
                 for one in happened
             ]

@@ -236,7 +236,7 @@ def test_an_application_is_asgi_or_wsgi():
 def test_a_report_keeps_the_shortest_request_of_each_problem(tmp_path, capsys):
     told = Report(str(tmp_path / "report.json"))
     for request in ("long request", "short", "longest request"):
-        told.add(("GET /a", "Kind"), "text", request)
+        told.add_problem(("GET /a", "Kind"), "text", request)
     told.end("tested")
     told.end("late", "too late to be said")
     said = json.loads((tmp_path / "report.json").read_text())
@@ -256,8 +256,12 @@ def test_a_report_keeps_the_shortest_request_of_each_problem(tmp_path, capsys):
             {"missing_headers": ["Location"]},
             "answers without the header Location, which the document requires",
         ),
-        ("Other", {"title": "Odd", "message": "why\n so"}, "Odd: why so"),
-        ("Other", {"title": "Odd", "message": ""}, "Odd"),
+        (
+            "Other",
+            {"title": "Odd", "message": "why\n so"},
+            "fails a check of schemathesis: Odd: why so",
+        ),
+        ("Other", {"title": "Odd", "message": ""}, "fails a check of schemathesis: Odd"),
     ],
 )
 def test_failures_are_put_in_words(kind, fields, said):

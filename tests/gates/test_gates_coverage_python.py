@@ -10,7 +10,7 @@ import pytest
 from coverage_bench import PRICE, PYTEST, TEST_TOTAL, UNITTEST, Yard, change_injected, shown
 from gates_bench import checks_of_family, own_check
 
-from runner.model import digest_of
+from runner.model import Coverage, digest_of
 from runner.process.sandbox import choose_sandbox
 
 
@@ -30,7 +30,7 @@ def test_a_src_layout_with_its_path_set_in_the_line_is_measured(walled):
     walled.write("src/price.py", PRICE).write("tests/test_price.py", TEST_TOTAL)
     found = walled.proved(f"PYTHONPATH=src {PYTEST} tests")
     assert found.findings == ()
-    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert found.coverage == Coverage(75.0, 4, 70, 75.0)
     assert found.proof.note == "not run: src/price.py 3"
     assert shown(found)["src/price.py", ""] == "1"
     assert shown(found)["src/price.py", "test_price.TestTotal.test_total"] == "2,4"
@@ -142,7 +142,7 @@ def test_of_a_changed_file_only_the_added_lines_count(yard):
     )
     yard.write("price.py", after, before=PRICE).write("test_price.py", TEST_TOTAL)
     found = yard.proved(f"{UNITTEST} test_price")
-    assert found.coverage == (75.0, 4, 70, 71.42)
+    assert found.coverage == Coverage(75.0, 4, 70, 71.42)
     assert found.proof.note == "not run: price.py 10"
 
 
@@ -189,7 +189,7 @@ def test_coverage_run_by_the_project_itself_still_gives_all_lines(yard, branch):
     yard.stands(".coveragerc", f"[run]\nomit = price.py\n{branch}")
     line = f"{sys.executable} -m coverage"
     found = yard.proved(f"{line} run -m unittest -q test_price && {line} report")
-    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert found.coverage == Coverage(75.0, 4, 70, 75.0)
     report = (yard.context.logs / "TC-001.log").read_text()
     assert "test_price.py" in report
     assert "\nprice.py" not in report, "what the project leaves out stays left out for it"
@@ -201,7 +201,7 @@ def test_pytest_cov_still_gives_all_lines_and_keeps_its_own_report(tmp_path):
     yard.write("src/price.py", PRICE).write("tests/test_price.py", TEST_TOTAL)
     words = "--cov=src --cov-context=test --cov-report=term --cov-fail-under=75"
     found = yard.proved(f"PYTHONPATH=src {PYTEST} {words} tests")
-    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert found.coverage == Coverage(75.0, 4, 70, 75.0)
     assert "75%" in (yard.context.logs / "TC-001.log").read_text()
     name = "tests/test_price.py::TestTotal::test_total"
     assert shown(found)["src/price.py", name] == "2,4"
@@ -305,7 +305,7 @@ def test_however_lines_are_kept_they_are_told(yard, monkeypatch, old, new, files
     change_injected(monkeypatch, "line_tracer.py", {old: new})
     yard.write("price.py", PRICE).write("test_price.py", TEST_TOTAL)
     found = yard.proved(f"{UNITTEST} test_price")
-    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert found.coverage == Coverage(75.0, 4, 70, 75.0)
     assert shown(found)["price.py", "test_price.TestTotal.test_total"] == "2,4"
     left = [file.name.partition(".")[0] for file in yard.data().iterdir()]
     assert set(left) == {"about", *files}
@@ -356,7 +356,7 @@ def test_a_program_that_starts_coverage_and_is_terminated_still_gives_all_lines(
     end = "import price\nprice.total([1])\nos.kill(os.getpid(), signal.SIGTERM)\n"
     yard.stands("a.py", "\n".join((*lines, end)))
     found = yard.proved(f"{sys.executable} a.py || test $? = 143")
-    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert found.coverage == Coverage(75.0, 4, 70, 75.0)
 
 
 FORKS = """\
@@ -398,7 +398,7 @@ price.total([1])
 def test_a_faked_file_system_takes_no_lines(yard):
     """As pyfakefs does: it puts its own `os` into every module that is loaded."""
     yard.write("price.py", PRICE).stands("a.py", FAKED)
-    assert yard.proved(f"{sys.executable} a.py").coverage == (75.0, 4, 70, 75.0)
+    assert yard.proved(f"{sys.executable} a.py").coverage == Coverage(75.0, 4, 70, 75.0)
 
 
 DEEP = """\
@@ -445,7 +445,7 @@ def test_an_environment_without_coverage_is_measured_by_ours(yard):
     bare = f"{python} -c 'import coverage'"
     assert subprocess.run(bare, shell=True, capture_output=True, check=False).returncode
     found = yard.proved(f"{python} -m unittest -q test_price")
-    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert found.coverage == Coverage(75.0, 4, 70, 75.0)
     assert "pytest" not in dict(found.tools)
 
 
@@ -520,7 +520,7 @@ def test_a_path_that_no_file_can_have_is_passed_over(yard, name):
     row = json.dumps(["", str(yard.tree / name), "02"])
     (yard.data() / "lines.other.jsonl").write_text(row)
     found = yard.weigh()
-    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert found.coverage == Coverage(75.0, 4, 70, 75.0)
     assert {row.path for row in found.observed} == {"price.py", "test_price.py"}
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from runner.gates import coverage
 from runner.gates.base import Check, Fitted
 from runner.gates.node_hook import PRELOAD
+from runner.model import Coverage
 from runner.process.limits import Limits
 from runner.process.sandbox import choose_sandbox
 
@@ -53,7 +54,7 @@ def test_node_is_measured_by_its_own_engine(yard):
         "lines 3, 9 are not run by any test contract (66% of 6 lines, threshold 70%)"
     )
     assert (finding.path, finding.line) == ("src/math.mjs", 3)
-    assert found.coverage == (66.66, 6, 70, 66.66)
+    assert found.coverage == Coverage(66.66, 6, 70, 66.66)
     assert shown(found)["src/math.mjs", ""] == "1-2,5,8"
 
 
@@ -116,7 +117,7 @@ def test_vitest_measures_other_packages_of_the_repository(tmp_path, settings, ro
     vitest = f"{hooked} node {{}}node_modules/vitest/vitest.mjs run"
     inside = f"cd packages/api && {vitest.format('../../')}"
     found = yard.proved(f"{vitest.format('')} {root}" if root else inside)
-    assert found.coverage == (100.0, 5, 70, 100.0)
+    assert found.coverage == Coverage(100.0, 5, 70, 100.0)
 
 
 @node
@@ -124,7 +125,7 @@ def test_a_script_that_nothing_loaded_is_at_nought(tmp_path):
     yard = Yard(tmp_path)
     yard.write("src/math.mjs", MATH).write("src/alone.mjs", "// words\nexport const x = 1;\n")
     found = yard.proved("node src/math.mjs", coverage=0)
-    assert found.coverage == (28.57, 7, 0, 28.57)
+    assert found.coverage == Coverage(28.57, 7, 0, 28.57)
     assert "src/alone.mjs 2" in found.proof.note
 
 
@@ -135,7 +136,7 @@ def test_commonjs_and_only_changed_lines(tmp_path):
     new = old.replace("return 1", "return 2 - 1")
     yard.write("one.cjs", new, before=old)
     found = yard.proved("node -e 'require(\"./one.cjs\").one()'")
-    assert found.coverage == (100.0, 1, 70, 100.0)
+    assert found.coverage == Coverage(100.0, 1, 70, 100.0)
 
 
 def test_scripts_that_no_tool_measured_are_told(tmp_path):
@@ -356,7 +357,7 @@ def test_a_build_from_before_the_change_does_not_hold_it(tmp_path, is_tracked):
         del yard.held["dist/index.js"]
         os.utime(yard.tree / "dist/index.js", (1, 1))
     found = yard.write("src/shop.js", SHOP).proved("node test.cjs")
-    assert found.coverage == (0.0, 2, 70, 0.0)
+    assert found.coverage == Coverage(0.0, 2, 70, 0.0)
     assert all(one.refuses for one in found.findings)
 
 
@@ -387,7 +388,7 @@ def test_a_report_that_the_projects_own_tool_left_is_read(tmp_path):
     yard = Yard(tmp_path).write("app.js", "a();\nb();\n")
     lcov = "SF:app.js\\nDA:1,1\\nDA:2,0\\nend_of_record\\n"
     found = yard.proved(f"mkdir coverage && printf '{lcov}' > coverage/lcov.info")
-    assert found.coverage == (50.0, 2, 70, 50.0)
+    assert found.coverage == Coverage(50.0, 2, 70, 50.0)
 
 
 def test_a_report_that_lay_there_before_is_not_read(tmp_path):
@@ -409,7 +410,7 @@ def test_a_go_profile_is_asked_for_and_read(tmp_path):
     line = line.replace(
         '"${GOFLAGS#*coverprofile=}"', '"$(echo $GOFLAGS | cut -d= -f3 | cut -d\\  -f1)"'
     )
-    assert yard.proved(line).coverage == (100.0, 3, 70, 100.0)
+    assert yard.proved(line).coverage == Coverage(100.0, 3, 70, 100.0)
 
 
 def test_runners_that_translate_are_told_where_to_put_their_own_report(tmp_path):
@@ -420,7 +421,7 @@ def test_runners_that_translate_are_told_where_to_put_their_own_report(tmp_path)
     lcov = "SF:app.js\\nDA:1,1\\nDA:2,0\\nend_of_record\\n"
     made = '"$RUNNER_COVER_LCOV/jest-7"'
     found = yard.proved(f"mkdir -p {made} && printf '{lcov}' > {made}/lcov.info")
-    assert found.coverage == (50.0, 2, 70, 50.0)
+    assert found.coverage == Coverage(50.0, 2, 70, 50.0)
 
 
 def test_rust_is_run_through_what_is_installed(tmp_path):

@@ -10,6 +10,7 @@ from coverage_bench import Yard, shown
 
 from runner.gates.node_hook import PRELOAD
 from runner.gates.vitest_hook import PROVIDER
+from runner.model import Coverage
 from runner.process.sandbox import choose_sandbox
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -91,7 +92,7 @@ def test_what_measures_is_said_whatever_the_settings_say(
             f"{folder}/index.js", ""
         )
     found = yard.proved(f"{hooked(tmp_path)} node node_modules/vitest/vitest.mjs run {words}")
-    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert found.coverage == Coverage(75.0, 4, 70, 75.0)
 
 
 def test_settings_are_read_where_an_option_names_them(tmp_path):
@@ -104,7 +105,7 @@ def test_settings_are_read_where_an_option_names_them(tmp_path):
             f"{folder}/index.js", ""
         )
     line = f"{hooked(tmp_path)} node node_modules/vitest/vitest.mjs run --config=conf/unit.ts"
-    assert yard.proved(line).coverage == (75.0, 4, 70, 75.0)
+    assert yard.proved(line).coverage == Coverage(75.0, 4, 70, 75.0)
 
 
 WORKER = """\
@@ -143,7 +144,7 @@ def test_without_a_package_each_worker_counts_by_our_own_provider(tmp_path):
     line = f"{hooked(tmp_path)} node node_modules/vitest/vitest.mjs run"
     found = yard.proved(line)
     assert shown(found)["a.ts", ""] == "1-2,4"
-    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert found.coverage == Coverage(75.0, 4, 70, 75.0)
 
 
 @pytest.mark.parametrize("words", ["--coverage", "--no-coverage", "in a browser"])

@@ -11,7 +11,7 @@ from test_gates_coverage_python import BEFORE, MANY_WAYS, RUN, shown
 
 from runner.gates import contract_tests, shim
 from runner.gates.base import Check
-from runner.model import Verdict
+from runner.model import Coverage, Verdict
 from runner.process.limits import Limits
 
 SUPPORTED = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
@@ -114,7 +114,7 @@ def test_a_program_that_measures_itself_keeps_its_report_beside_our_monitoring(
     yard.stands(".coveragerc", "[run]\nomit = price.py\n")
     line = f"PYTHONPATH={packages} {find_python(version)} -m coverage"
     found = yard.proved(f"{line} run -m unittest -q test_price && {line} report")
-    assert found.coverage == (75.0, 4, 70, 75.0)
+    assert found.coverage == Coverage(75.0, 4, 70, 75.0)
     assert shown(found)["price.py", "test_price.TestTotal.test_total"] == "2,4"
     assert dict(found.tools)["tracer"] == "sys.monitoring"
     report = (yard.context.logs / "TC-001.log").read_text()
@@ -150,5 +150,5 @@ def test_syntax_that_is_newer_than_the_runners_python_is_measured(tmp_path):
     yard = Yard(tmp_path)
     yard.write("price.py", f"type Number = int\n\n{PRICE}").write("test_price.py", TEST_TOTAL)
     found = yard.proved(f"{find_python('3.13')} -m unittest -q test_price")
-    assert found.coverage == (80.0, 5, 70, 80.0)
+    assert found.coverage == Coverage(80.0, 5, 70, 80.0)
     assert shown(found)["price.py", "test_price.TestTotal.test_total"] == "4,6"

@@ -66,7 +66,7 @@ def test_reuse_is_for_stale_tasks_alone(workplace):
     workplace.run()
     said = workplace.runner("approve", "TASK-001", "--reuse")
     assert said.code == 2
-    assert "TASK-001 is not STALE" in said.err
+    assert "nothing to reuse, since not STALE: TASK-001" in said.err
 
 
 def test_a_rejected_change_leaves_what_was_built_standing(pair):

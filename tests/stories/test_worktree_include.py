@@ -1,5 +1,6 @@
 """Ignored files that `.worktreeinclude` names are where commands run, and nowhere else."""
 
+import msgspec
 import pytest
 from clustered import Lent
 from workplace import NO_PROOF, Workplace, a_task
@@ -57,7 +58,7 @@ def test_commands_see_them_and_nothing_of_them_is_committed_or_told(project, wal
 @pytest.mark.parametrize(
     ("needs", "hint", "typed"),
     [
-        (".env", "add the line /.env to .worktreeinclude", ["add", ".worktreeinclude"]),
+        (".env", "add /.env to .worktreeinclude", ["add", ".worktreeinclude"]),
         ("data.csv", "git add data.csv, then commit, then: runner", ["add", "data.csv"]),
     ],
 )
@@ -151,6 +152,7 @@ def test_they_travel_to_a_cluster_with_the_setting_alone(
     pytest.importorskip("distributed")
     from runner.extensions.cluster import local_cluster
     from runner.extensions.cluster.cluster import Cluster
+    from runner.extensions.cluster.message import read_job
 
     jobs, begins = [], Cluster.begin
     monkeypatch.setattr(Cluster, "begin", lambda *given: (jobs.append(given[3]), begins(*given))[1])
@@ -162,5 +164,5 @@ def test_they_travel_to_a_cluster_with_the_setting_alone(
     begin(place)
     ended = place.run()
     assert ended.code == 0, ended.said
-    assert any(VALUE.encode() in job for job in jobs) is sent
+    assert any(VALUE in repr(msgspec.structs.asdict(read_job(job))) for job in jobs) is sent
     assert ("sandbox.worktree_include_remote = true in your own settings" in ended.said) is not sent
