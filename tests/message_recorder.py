@@ -121,9 +121,10 @@ def _record_one(noun):
         return
     file = frame.f_code.co_filename.removeprefix(CODE)
     place = f"runner/{file}:{frame.f_lineno}"
+    function = frame.f_code.co_qualname.partition(".<locals>")[0].rpartition(".")[2]
     for field in FIELDS:
         text = _normalize(getattr(noun, field))
-        is_foreign = (f"{file}:{frame.f_code.co_name}", field) in FOREIGN
+        is_foreign = (f"{file}:{function}", field) in FOREIGN
         if " " in text and not is_foreign and (place, text) not in MADE:
             MADE[place, text] = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
 
@@ -195,6 +196,8 @@ def pytest_testnodedown(node):
 def pytest_terminal_summary(terminalreporter, config):
     unknown = config.stash[RECORDED]
     for (place, text), test in sorted(unknown.items()):
-        terminalreporter.line(f"{place}: not listed by `make messages`: {text} ({test})", red=True)
+        terminalreporter.line(
+            f"{place}: not listed by `make messages`: {text[:200]} ({test})", red=True
+        )
     if unknown:
         terminalreporter.line(WHAT_TO_DO, red=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -143,13 +142,16 @@ def _script(stack: Stack, script: str, name: str, kind: str = "") -> Iterator[De
 
 
 def _packages(stack: Stack) -> Iterator[Declared]:
-    """Yield the tests of a workspace's packages."""
-    for folder in stack.packages:
-        manager = next(tool for tool in stack.tools if tool in _RUN)
-        command = f"sh: cd {shlex.quote(folder)} && {_RUN[manager]} test"
-        origin, name = f"{folder}/package.json", f"tests-{folder.replace('/', '-')}"
-        gate = GateSpec(name, command, origin=origin)
-        yield Declared(gate, manager, folder="".join(stack.installs))
+    """Yield the tests of all packages of a workspace; npm runs scripts of any workspace but pnpm's.
+
+    docs.npmjs.com, "npm run" (workspaces, if-present); pnpm.io, "pnpm -r".
+    """
+    if stack.tests_packages:
+        is_pnpm = "pnpm" in stack.tools
+        all_packages = "npm run --silent --workspaces --if-present test"
+        command = "pnpm --silent -r run test" if is_pnpm else all_packages
+        gate = GateSpec("tests", command, origin="package.json")
+        yield Declared(gate, "pnpm" if is_pnpm else "npm", folder="".join(stack.installs))
 
 
 def _runs_script(script: str, text: str) -> str:
@@ -179,8 +181,8 @@ def _tools(stack: Stack) -> Iterator[Declared]:
 
 
 def is_for_tests(declared: Declared) -> bool:
-    """Return whether a gate runs the tests of the project or a package, or all of its checks."""
-    return declared.gate.name.partition("-")[0] in ("tests", "check")
+    """Return whether a gate runs the project's tests, or all of its checks."""
+    return declared.gate.name in ("tests", "check")
 
 
 # --- into the settings ----------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -15,26 +16,24 @@ from msgspec import Struct
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.text.display import display
-from runner.text.foreign_documents import parse_json, parse_toml, read_yaml
-from runner.text.ignore_rules import ignore_rules
+from runner.text.foreign_documents import parse_json, parse_toml
 
 if TYPE_CHECKING:
     import configparser
     from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
-    import yaml
-
     from runner.languages import registry
 else:
     configparser = lazy_module("configparser")
-    yaml = lazy_module("yaml")
     registry = lazy_module("runner.languages.registry")
 
 
 MOST_BYTES = 1 << 20
 """Maximum size of one manifest, in bytes."""
 _MOST_COMMANDS = 100
+_MOST_PACKAGES = 50
+"""Manifests of packages that are read."""
 NO_TESTS = regex(r"echo .*no test specified.* exit 1\s*")
 """The test script that `npm init` writes for a package without tests."""
 _PYTEST = ("python:pytest", "python -m pytest -q")
@@ -57,8 +56,8 @@ class Stack(Struct, frozen=True):
     """Names of direct dependencies, lower case and sorted; used to match patterns."""
     recipes: tuple[tuple[str, str], ...] = ()
     """Recipe of each Makefile target as written, including its prerequisites' lines."""
-    packages: tuple[str, ...] = ()
-    """Folders of a JavaScript workspace whose packages have tests, if its root has none."""
+    tests_packages: bool = False
+    """Whether packages of a JavaScript workspace have a test script, and its root has none."""
     pytest_place: str = ""
     """File that names pytest if pyproject.toml does not."""
     notes: tuple[str, ...] = ()
@@ -106,7 +105,7 @@ def read_stack(root: Manifests) -> Stack:
         installs=tuple(folder for one in found for folder in one.installs),
         dependencies=tuple(sorted({name for one in found for name in one.dependencies})),
         recipes=tuple(pair for one in found for pair in one.recipes)[:_MOST_COMMANDS],
-        packages=tuple(folder for one in found for folder in one.packages),
+        tests_packages=any(one.tests_packages for one in found),
         pytest_place=place,
         notes=tuple(note for one in found for note in one.notes if note),
     )
@@ -175,7 +174,7 @@ def _node(root: Manifests) -> Stack:
         commands=tuple((f"npm:{name}", text) for name, text in _pairs(table, "scripts")),
         installs=("node_modules",) if dependencies else (),
         dependencies=tuple(name.lower() for name in dependencies),
-        packages=() if has_tests(table) else tuple(_find_packages(root, table)),
+        tests_packages=_tests_packages(root, table),
         notes=(note,),
     )
 
@@ -186,18 +185,14 @@ def has_tests(manifest: dict[str, object]) -> bool:
     return isinstance(text, str) and bool(text) and not NO_TESTS.fullmatch(text)
 
 
-def _find_packages(root: Manifests, table: dict[str, object]) -> Iterator[str]:
-    """Yield the folders of a workspace's packages that have a test script."""
-    listed, _ = _read_document(root, "pnpm-workspace.yaml", read_yaml, "YAML")
-    places = (table, "workspaces"), (table, "workspaces", "packages"), (listed, "packages")
-    globs = [
-        one.removeprefix("./").rstrip("/") for place in places for one in _texts(_at(*place)) if one
-    ]
-    is_member = ignore_rules(f"!/{one[1:]}/" if one[0] == "!" else f"/{one}/" for one in globs)
-    for path in sorted(root.list_committed()) if globs else ():
-        is_manifest = path.endswith("/package.json") and is_member(path)
-        if is_manifest and has_tests(_json(root, path)[0]):
-            yield path.rpartition("/")[0]
+def _tests_packages(root: Manifests, table: dict[str, object]) -> bool:
+    """Return whether packages of a workspace have a test script, and its root has none."""
+    is_workspace = bool(table.get("workspaces")) or root.has("pnpm-workspace.yaml")
+    if not is_workspace or has_tests(table):
+        return False
+    manifests = [path for path in sorted(root.list_committed()) if path.endswith("/package.json")]
+    own = (path for path in manifests if "node_modules" not in path.split("/"))
+    return any(has_tests(_json(root, path)[0]) for path in islice(own, _MOST_PACKAGES))
 
 
 def _typescript(root: Manifests) -> Stack:
@@ -288,7 +283,7 @@ def _read_document(
     text, note = root.text(name)
     try:
         document = parse(text) if text else {}
-    except (ValueError, yaml.YAMLError) as error:
+    except ValueError as error:
         return {}, f"{name} is not {kind}: {display(str(error))[:200]}"
     return (document, note) if isinstance(document, dict) else ({}, f"{name} is not a JSON object")
 

@@ -107,7 +107,7 @@ class Proved(Struct, frozen=True):
     unshown: frozenset[str] = frozenset()
     """IDs of passed checks for which no evidence shows that they can fail."""
     failing: frozenset[str] = frozenset()
-    """IDs of the tests that fail since the change; empty if not all are known."""
+    """File and ID of each test that fails since the change; empty if not all are known."""
 
 
 class LeftFiles(Protocol):

@@ -153,6 +153,8 @@ _NOT_THERE = regex(
 _MADE_NOTHING = regex(r"(?m)^g?make(?:\[\d+\])?: \*\*\* \[.*\] Error 12[67]$")
 # Found but not executable, and not found (POSIX 2018, XCU 2.8.2).
 _UNSTARTED = frozenset({126, 127})
+_QUALIFIED = regex(r"[\w.]+\.\w+\.\w+")
+"""Module, class and method of a test of unittest, which names no file."""
 _FAILURES_SHOWN = 20
 _ABBREVIATED = 9
 _ITSELF = "exit code"
@@ -178,12 +180,9 @@ def evaluate_failure(trial: CheckRun, context: GateContext) -> Proved:
     compared = _compare_with_base(trial, context)
     if compared is None and (seen := _find_earlier_failures(trial, context)):
         compared = Compared((), seen)
-    if compared is None:
-        failing = _list_failing(trial, context)
-        return Proved(trial.proof, _incomparable(trial, context), failing=failing)
-    if compared.new:
-        failing = frozenset(compared.new)
-        return Proved(trial.proof, _with_new(trial, compared), failing=failing)
+    if compared is None or compared.new:
+        why = _with_new(trial, compared) if compared else _incomparable(trial, context)
+        return Proved(trial.proof, why, failing=_find_new_failures(trial, context))
     return _excuse_known(trial, compared, context)
 
 
@@ -239,15 +238,28 @@ def _find_earlier_failures(trial: CheckRun, context: GateContext) -> tuple[str, 
     proven = task.test_contracts or task.contracts
     if not (proven and is_declared(task, context.settings, check.id, check.command)):
         return ()
-    failing = _list_failing(trial, context)
+    now = make_earlier(trial, context)
+    failing = frozenset() if now.cut and not now.reported else now.failing
     known = proof_cache.load_entry(context.kept, *_record(check, context))
     return tuple(sorted(failing)) if failing <= known.keys() else ()
 
 
-def _list_failing(trial: CheckRun, context: GateContext) -> frozenset[str]:
-    """Return the IDs of the failing tests; empty if not all are known."""
-    now = make_earlier(trial, context)
-    return frozenset() if now.cut and not now.reported else now.failing
+def _find_new_failures(trial: CheckRun, context: GateContext) -> frozenset[str]:
+    """Return file and ID of each test that fails since the change; empty if more may have failed.
+
+    All tests must be named, and each that passed before must have run.
+    """
+    if not _excusable(trial, context) or trial.report.unfinished:
+        return frozenset()
+    now, before = make_earlier(trial, context), earlier(trial.check, context, ())
+    if before is None or before.tests is None or now.tests is None or not now.reported:
+        return frozenset()
+    ran = {(test, file) for test, _, file in now.tests}
+    if any(one.unloaded for one in trial.failing) or not ran.issuperset(before.passing):
+        return frozenset()
+    new = [(file, test) for test, file in ran if test in now.failing - before.failing]
+    is_unique = all(file or _QUALIFIED.fullmatch(test) for file, test in new)
+    return frozenset(f"{file}: {test}" for file, test in new) if is_unique else frozenset()
 
 
 def _compare_with_base(trial: CheckRun, context: GateContext) -> Compared | None:

@@ -248,10 +248,10 @@ def prove(check: Check, context: GateContext) -> Proved:
         hint = f"mark it as a shell command, `sh: {redact(check.command)}`, or "
         return make_refused_proof(check, why, f"{hint}split it into several gates")
     if why := explain_unopened(check, context) or _explain_skip(check, context):
-        return _make_skipped_proof(check, why)
+        return make_skipped_proof(check, why)
     paths = [change.path for change in context.changes if change.content is not None]
     if FILES in check.command and not paths:
-        return _make_skipped_proof(check, "the task wrote no file to check")
+        return make_skipped_proof(check, "the task wrote no file to check")
     # A file name that looks like an option must not become one.
     named = shlex.join(f"./{path}" if path.startswith("-") else path for path in paths)
     check = replace(check, command=check.command.replace(FILES, named))
@@ -320,7 +320,7 @@ def _is_suite_of_project(check: Check, context: GateContext) -> bool:
     return check.id in plain and runs_whole_suite(check.command)
 
 
-def _make_skipped_proof(check: Check, why: str) -> Proved:
+def make_skipped_proof(check: Check, why: str) -> Proved:
     """Return the result of a skipped gate, with the reason in its proof."""
     return Proved(make_proof(check, Verdict.SKIPPED, f"{UNREAD}{why}"))
 

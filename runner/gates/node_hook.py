@@ -133,7 +133,8 @@ PRELOAD = r"""'use strict';
     const other = /^(?:-h|--help|-v|--version|--mergeReports.*)$/;
     const is = (pattern) => words.some((word) => pattern.test(word));
     if (/^(?:bench|list|init|complete)$/.test(first) || is(other)) return;
-    process.argv.push('--watch=false'); // some versions watch for changes even without a terminal
+    // Some versions watch for changes even without a terminal; a second such word is an error.
+    if (!is(/^(?:--(?:no-)?watch(?:=|$)|-w$|--run$)/)) process.argv.push('--watch=false');
     if (is(/^--outputFile/)) return;
     const more = ['--reporter=json', `--outputFile.json=${file}`, ...lines(words)];
     if (!is(/^--reporter/)) {

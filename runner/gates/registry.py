@@ -157,7 +157,7 @@ class TaskProof(Struct, frozen=True):
     unshown: frozenset[str] = frozenset()
     """IDs of passed checks for which no evidence shows that they can fail."""
     failing: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By failed check, the IDs of the tests that fail since the change, if all are known."""
+    """By failed check, file and ID of the tests that fail since the change, if all are known."""
 
 
 def checks_of(task: Task, settings: Settings) -> tuple[Check, ...]:

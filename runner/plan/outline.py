@@ -207,6 +207,8 @@ def match_known(
             span = StatusSpan(at, at + len(value))
             holes.append((at, at + len(value)))
             shift += len(value)
+        else:
+            return None
         tasks.append(_make_outline_task(task, first_line, status, note, span))
     end = shift + section.size
     if end > len(data) or digest_without(data, start, end, holes) != section.digest:

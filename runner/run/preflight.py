@@ -152,12 +152,22 @@ def _explain_unseen(repository: Repository, path: str, settings: Settings) -> st
 
 def is_obstacle_gone(known: TaskState, settings: Settings, root: Path) -> bool:
     """Return whether each file whose absence failed the last attempt is in scratch trees now."""
+    if known.reason is not Reason.CHECKS:
+        return False
     hints = [one.hint for one in known.findings if one.refuses]
     paths = [path for hint in hints if (path := absent_files.find_named(hint))]
     if not paths:
         return False
     with Repository.open(root) as repository:
-        return not any(_explain_unseen(repository, path, settings) for path in paths)
+        return not any(_is_unseen(repository, path, settings) for path in paths)
+
+
+def _is_unseen(repository: Repository, path: str, settings: Settings) -> bool:
+    """Return whether a path is neither in the last commit nor copied into scratch trees."""
+    head = repository.head().commit
+    inside = repository.prefix.inside(path)
+    is_committed = bool(head) and repository.has_file(head or "", inside)
+    return not is_committed and bool(_explain_unseen(repository, path, settings))
 
 
 def no_proof(task: Task) -> str:

@@ -64,7 +64,7 @@ def test_stack_builds_tests_gates_packages_owners_imports_and_hot_files_are_told
         ({"test_a.py": "import pytest\n"}, "pytest", "python -m pytest -q"),
         (
             {"t/test_a.py": "from unittest import TestCase\n"},
-            "unittest", "python -m unittest discover -q -s t",
+            "unittest", "python -m unittest discover -q -s ./t",
         ),
         ({"test_a.py": "from unittest import mock\n"}, "pytest", "python -m pytest -q"),
         (
@@ -123,7 +123,7 @@ def test_packages_of_a_workspace_are_tested_once(workplace):
     files = {"package.json": root, "a/package.json": scripts, "a/a.test.js": "'node:test'\n"}
     workplace.commit(files)
     commands = [one.command for one in analyse(project(workplace)).gates]
-    assert commands == ["sh: cd a && npm run --silent test"]
+    assert commands == ["npm run --silent --workspaces --if-present test"]
 
 
 def test_the_same_commit_gives_the_same_bytes_whatever_lies_in_the_folder(workplace):

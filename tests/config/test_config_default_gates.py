@@ -104,36 +104,41 @@ def test_the_test_script_that_npm_init_writes_is_no_gate(tmp_path):
     assert declared(tmp_path, {"package.json": package({"test": text})}) == ()
 
 
+WORKSPACE_TESTS = "npm run --silent --workspaces --if-present test"
+
+
 @pytest.mark.parametrize(
     ("files", "command"),
     [
-        ({"pnpm-workspace.yaml": "packages:\n  - lib\n  - 'packages/*'\n"}, "pnpm --silent run"),
-        ({"package.json": package({}, workspaces=["./packages/*", "lib"])}, "npm run --silent"),
+        ({"pnpm-workspace.yaml": "", "pnpm-lock.yaml": ""}, "pnpm --silent -r run test"),
+        ({"package.json": package({}, workspaces=["./packages/*", "lib"])}, WORKSPACE_TESTS),
         (
-            {
-                "package.json": package({}, workspaces={"packages": ["**", "!x/**"]}),
-                "yarn.lock": "",
-            },
-            "yarn run --silent",
+            {"package.json": package({}, workspaces={"packages": ["**"]}), "yarn.lock": ""},
+            WORKSPACE_TESTS,
         ),
     ],
 )
 def test_without_tests_in_its_root_the_packages_of_a_workspace_are_tested(tmp_path, files, command):
-    tests = package({"test": "vitest"})
-    files = {"package.json": package({"lint": "eslint ."}), "pnpm-lock.yaml": ""} | files
-    if "pnpm" not in command:
-        del files["pnpm-lock.yaml"]
-    members = {"lib": tests, "packages/a b": tests, "packages/c": package({}), "x/y": tests}
+    files = {"package.json": package({"lint": "eslint ."})} | files
+    members = {"lib": package({"test": "vitest"}), "packages/c": package({})}
     for folder, text in members.items():
         (tmp_path / folder).mkdir(parents=True)
         files |= {f"{folder}/package.json": text}
     found = gates(declared(tmp_path, files, list(files)))
-    assert {name: one for name, one in found.items() if name != "lint"} == {
-        "tests-lib": f"sh: cd lib && {command} test",
-        "tests-packages-a b": f"sh: cd 'packages/a b' && {command} test",
-    }
+    assert {name: one for name, one in found.items() if name != "lint"} == {"tests": command}
     files["package.json"] = package({"test": "vitest"}, workspaces=["lib"])
-    assert list(gates(declared(tmp_path, files, list(files)))) == ["tests"]
+    assert "workspaces" not in gates(declared(tmp_path, files, list(files)))["tests"]
+
+
+def test_packages_without_tests_and_those_of_others_make_no_gate(tmp_path):
+    folder = tmp_path / "lib/node_modules/x"
+    folder.mkdir(parents=True)
+    files = {
+        "package.json": package({}, workspaces=["lib"]),
+        "lib/package.json": package({"test": 'echo "Error: no test specified" && exit 1'}),
+        "lib/node_modules/x/package.json": package({"test": "vitest"}),
+    }
+    assert declared(tmp_path, files, list(files)) == ()
 
 
 def test_a_makefile_goes_before_the_tools_it_calls(tmp_path):

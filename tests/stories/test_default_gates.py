@@ -83,6 +83,21 @@ def test_a_tool_in_an_environment_that_nobody_activated_is_found(workplace, tool
     assert [gate["command"] for gate in said["gates"]["value"]] == [".venv/bin/ruff check ."]
 
 
+def test_a_python_of_the_repository_is_looked_into_and_not_started(workplace, tools, tmp_path):
+    tools("python", "exit 1")
+    started = tmp_path / "started"
+    files = {"pyproject.toml": PYPROJECT.replace("[tool.ruff]\n", ""), ".venv/pyvenv.cfg": ""}
+    workplace.write(files | {".venv/bin/python": f"#!/bin/sh\ntouch {started}\n"})
+    (workplace.root / ".venv/bin/python").chmod(0o755)
+    workplace.plan(a_task("TASK-001", blocks={"a.txt": "a"}))
+    assert workplace.runner("settings", "--json").document["settings"]["gates"]["value"] == []
+    workplace.write({".venv/lib/python3.12/site-packages/pytest/__init__.py": ""})
+    said = workplace.runner("settings", "--json").document["settings"]
+    (gate,) = said["gates"]["value"]
+    assert gate["command"] == ".venv/bin/python -m pytest -q"
+    assert not started.exists()
+
+
 def test_packages_that_nobody_installed_are_said(workplace, tools):
     tools("npm", "exit 1")
     manifest = {"scripts": {"lint": "eslint ."}, "devDependencies": {"eslint": "9"}}

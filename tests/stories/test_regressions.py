@@ -57,8 +57,10 @@ HALTED = {"TASK-001": "DONE", "TASK-002": "STALE", "TASK-003": "BLOCKED", "TASK-
 DRAFT = "draft/TASK-003-touching-bookings-overlap"
 
 
-@pytest.fixture
-def halted(workplace):
+@pytest.fixture(params=["", "[gates]\ntests = 'python3 -m unittest -q'\n"], ids=["", "with a gate"])
+def halted(workplace, request):
+    if request.param:
+        workplace.commit({"runner.toml": request.param})
     workplace.plan(*first())
     assert workplace.run("--no-sandbox").code == 0
     workplace.plan(*first(), *later())

@@ -87,7 +87,7 @@ def _resolve_tool(declared: Declared, root: Path, environ: Mapping[str, str]) ->
     if declared.folder and not (root / declared.folder).is_dir():
         return command, f"{declared.folder} is not installed"
     for named, path in _places(program, root, environ):
-        if not declared.module or _imports(path, declared.module, environ):
+        if not declared.module or _imports(path, declared.module, root, environ):
             return (command if named == program else named + command.removeprefix(program)), ""
     if declared.module and which(program, environ) is not None:
         return command, f"{program} cannot import {declared.module}"
@@ -109,8 +109,10 @@ def _places(program: str, root: Path, environ: Mapping[str, str]) -> list[tuple[
     return found
 
 
-def _imports(python: Path, module: str, environ: Mapping[str, str]) -> bool:
+def _imports(python: Path, module: str, root: Path, environ: Mapping[str, str]) -> bool:
     """Return whether this Python can import a module, checked outside the repository."""
+    if python.is_relative_to(root):  # it must not run before a person trusts the plan
+        return any(python.parent.parent.glob(f"lib/python*/site-packages/{module}"))
     asked = f"import importlib.util as u, sys; sys.exit(u.find_spec({module!r}) is None)"
     code, _ = capture([str(python), "-c", asked], Path("/"), environ, _SECONDS)
     return code == 0

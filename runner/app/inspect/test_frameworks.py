@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from runner.config.default_gates import Declared
+from runner.config.stack import NO_TESTS
 from runner.languages.registry import code_row
 from runner.model import GateSpec
 
@@ -30,12 +31,13 @@ _UNITTEST = re.compile(
 _DJANGO = re.compile(rb"^[ \t]*(?:import|from)\s+django\.test\b", re.MULTILINE)
 _NODE_TEST = re.compile(rb"node:test")
 _RUST_TEST = re.compile(rb"#\[(?:\w+::)?test\b")
-_GO_USE = re.compile(rb"^[ \t]*(?:use[ \t]+)?(\.[\w./-]*)[ \t]*$", re.MULTILINE)
+_GO_USE = re.compile(rb'^[ \t]*(?:use[ \t]+)?"?(\.[\w./-]*)"?[ \t\r]*(?://.*)?$', re.MULTILINE)
 _RUNNERS = ("vitest", "jest", "mocha", "ava")
 _BY_FILE = frozenset({"pytest", "vitest", "jest", "mocha", "ava", "node --test"})
 """Frameworks whose command takes file paths."""
 NO_COMMAND = "no known test command of the project runs single files"
 """Why an author cannot write tests."""
+_BY_NAME = "names of the tests"
 _NATIVE = re.compile(r"\bnode\b[^&|;]*\s--test\b(?!-)")
 
 
@@ -68,17 +70,21 @@ def find_test_frameworks(tree: Tree, stack: Stack) -> Iterator[TestFramework]:
 
 
 def find_test_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
-    """Return a gate for each framework, for a project that declares no test gate."""
-    name = "tests"
-    for one in find_test_frameworks(tree, stack):
-        crates = [path for path in sorted(tree.files) if path.endswith(".rs")]
-        if one.name == "cargo test" and not _any(tree, crates, _RUST_TEST):
-            continue
+    """Yield a gate for each framework, for a project that declares no test gate."""
+    found = [one for one in find_test_frameworks(tree, stack) if _has_tests(one, tree, stack)]
+    for number, one in enumerate(found):
         program = one.command.partition(" ")[0]
         module = one.name if one.name == "pytest" else ""
         folder = "node_modules" if program in ("npm", "npx") else ""
+        name = one.name.replace(" ", "-") if number else "tests"
         yield Declared(GateSpec(name, one.command, origin=one.why), program, module, folder)
-        name = one.name.replace(" ", "-")  # of the next, as one language's tests are called tests
+
+
+def _has_tests(framework: TestFramework, tree: Tree, stack: Stack) -> bool:
+    """Return whether the files of a framework surely hold tests."""
+    if framework.name == "cargo test":
+        return _any(tree, [path for path in sorted(tree.files) if path.endswith(".rs")], _RUST_TEST)
+    return framework.why != _BY_NAME or "python" in stack.names
 
 
 def _name_go_command(tree: Tree) -> str:
@@ -112,14 +118,16 @@ def _python_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFr
         command, why = _name_discovery(tree, files), "imports of the tests"
         yield TestFramework("unittest", command, why, len(files))
     elif files:
-        yield TestFramework("pytest", "python -m pytest -q", "names of the tests", len(files))
+        yield TestFramework("pytest", "python -m pytest -q", _BY_NAME, len(files))
 
 
 def _name_discovery(tree: Tree, files: list[str]) -> str:
     """Return the command that finds most of the files: unittest enters packages only."""
     starts = Counter(_find_start(tree, path.split("/")[:-1]) for path in files)
     ((start, _),) = starts.most_common(1)
-    return f"python -m unittest discover -q{f' -s {shlex.quote(start)}' if start else ''}"
+    usual = any(path.rpartition("/")[2].startswith("test") for path in files)
+    where = f" -s {shlex.quote(f'./{start}')}" if start else ""
+    return f"python -m unittest discover -q{where}" + ("" if usual else " -p '*_test.py'")
 
 
 def _find_start(tree: Tree, folders: list[str]) -> str:
@@ -130,9 +138,10 @@ def _find_start(tree: Tree, folders: list[str]) -> str:
 
 def _script_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFramework]:
     script = dict(stack.commands).get("npm:test", "")
+    script = "" if NO_TESTS.fullmatch(script) else script
     named = next((one for one in _RUNNERS if one in stack.dependencies or one in script), "")
     native = bool(_NATIVE.search(script)) or (not named and _any(tree, files, _NODE_TEST))
-    if named or native or (script and "no test specified" not in script):
+    if named or native or script:
         name = named or ("node --test" if native else "npm test")
         command = "npm test --silent" if script else f"npx {named}" if named else "node --test"
         yield TestFramework(name, command, "package.json" if script else "files", len(files))

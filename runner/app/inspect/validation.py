@@ -208,7 +208,8 @@ def _find_malformed_diffs(reading: Reading) -> Iterator[Problem]:
     """Yield an error for each diff block of an open task that fits no file."""
     places = Spans(reading.data, reading.plan.path)
     for task in _list_open(reading):
-        for block in (one for one in task.blocks if one.kind is BlockKind.PATCH):
+        written = task.blocks if task.implementer in ("", "blocks") else ()
+        for block in (one for one in written if one.kind is BlockKind.PATCH):
             try:
                 unified_diff.read_patch(block.text.encode("utf-8", "surrogateescape"), block.path)
             except unified_diff.DoesNotApplyError as error:

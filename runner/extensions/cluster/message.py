@@ -55,7 +55,7 @@ FORMAT = 2
 LARGEST = 512 << 20
 """Bytes of a whole message; a larger one is not read."""
 _MOST_VALUES = 4 << 20
-"""Commas of a message: each value takes many times its bytes once it is read."""
+"""Commas and opening brackets of a message: a value takes many times its bytes once it is read."""
 _MARK = b"RUNJ"
 _START = struct.Struct(">4sBI")
 
@@ -83,7 +83,7 @@ def decode_frame(data: object) -> bytes:
     # an answer.
     if crc32(body) != crc:
         raise ShapeError("its checksum does not match")
-    if body.count(b",") > _MOST_VALUES:
+    if sum(map(body.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         raise ShapeError("it holds too many values")
     return body
 

@@ -14,7 +14,6 @@ import threading
 import time
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -41,6 +40,7 @@ from runner.implementers.base import CHECK, Mode, WorkResult
 from runner.implementers.call_pace import find_pacer
 from runner.implementers.command import decisions_in, read_regular, summarize, work
 from runner.model import Failure, Finding, Network
+from runner.model.codec import encode_json
 from runner.process.base import Ended as By
 from runner.process.tools import homes
 from runner.secrets.redact import redact
@@ -253,7 +253,7 @@ class _SessionContext(Struct, frozen=True):
         context, brief = self.context, self.brief
         hooks = self.program.preset.hooks
         hooking.install(hooks, self.household, self._rules(), self._hook, seen(self._hook))
-        plan = json.dumps(msgspec.to_builtins(context.plan)) if context.plan else ""
+        plan = encode_json(context.plan).decode() if context.plan else ""
         variables = {
             "RUNNER_TASK": brief.task.id,
             "RUNNER_ATTEMPT": str(brief.attempt),

@@ -12,7 +12,6 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import Struct
 
 from runner import effects
@@ -21,6 +20,7 @@ from runner.config.shell_rules import SHELL, Permission, PermissionAnswer, Permi
 from runner.context.task_plan import files_of
 from runner.implementers.agents.preset import Hooks
 from runner.implementers.command import read_regular
+from runner.model.codec import encode_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,7 +128,7 @@ def install(hooks: Hooks, household: AgentHome, rules: Rules, path: Path, seen: 
 
     `seen` is the path of the rules as the program sees it.
     """
-    household.put(path.name, json.dumps(msgspec.to_builtins(rules)).encode())
+    household.put(path.name, encode_json(rules))
     # -P: the hook starts in the task's tree, from which Python would otherwise import `runner` or
     # `json.py`.
     command = shlex.join((sys.executable, "-P", "-m", "runner", "hook", "--rules", seen))

@@ -1,12 +1,15 @@
 """What the hook of a session kept back is asked of a person, whatever else stands in its file."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
 
 from runner.config.shell_rules import Permission, PermissionAnswer, Permit
-from runner.implementers.agents.hooks import Rules, ask_about_blocked, save_question
+from runner.implementers.agents.hooks import Rules, ask_about_blocked, install, save_question
+from runner.implementers.agents.preset import Hooks
+from runner.model import Spec, Task
 
 
 @pytest.fixture
@@ -44,3 +47,12 @@ def test_rules_of_before_there_were_permissions_are_still_read(tmp_path):
     path = tmp_path / "hook.json"
     path.write_text(json.dumps({"task": "TASK-001", "outputs": ["a"]}))
     assert Rules.read(path) == Rules("TASK-001", ("a",))
+
+
+def test_a_file_whose_name_looks_like_a_glob_is_among_the_rules(tmp_path):
+    path = tmp_path / "hook.json"
+    home = SimpleNamespace(put=lambda name, data: (tmp_path / name).write_bytes(data))
+    name = "app/[slug]/page.tsx"
+    task = Task("TASK-001", "Page", 1, Spec("", ""), outputs=(name,), literal=(name,))
+    install(Hooks.NONE, home, Rules("TASK-001", task.outputs), path, str(path))
+    assert Rules.read(path).outputs == (name,)
