@@ -285,7 +285,7 @@ def find_nearby_problems(
             owners,
             OWNERSHIP_MAP,
             prefixes,
-            lambda path: os.path.isfile(project.root / path),  # noqa: PTH113  raises for no path
+            lambda path: os.path.isfile(project.root / path),  # noqa: PTH113 - Path raises for long names
         ).problems
     index = _text_of(project, PATTERNS, texts)
     if index is not None:

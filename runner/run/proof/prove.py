@@ -70,12 +70,13 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> T
         before = " on the base" if check.startswith("gate:") else ""
         report_stage(assignment, site, f"{check}{before}", seconds)
 
-    known = _defer_gates(task, settings) if assignment.unproven else {}
     own = prove_all(
-        *(asked, settings, context),
+        asked,
+        settings,
+        context,
         started=on_started,
         completed=on_completed,
-        known=known,
+        known=_defer_gates(task, settings) if assignment.unproven else {},
         took=on_took,
     )
     own = weigh_own(own, context, site)
