@@ -2,14 +2,13 @@
 
 import fcntl
 import os
+import pty
 import re
 import select
 import signal
 import struct
 import termios
 import time
-
-import warm_runner
 
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>()][A-Z0-9]?|[\x00-\x09\x0b-\x1a]")
 
@@ -20,8 +19,14 @@ class Terminal:
     def __init__(self, words, *, columns=80, rows=24, cwd=None, **environ):
         self.raw = ""
         self.code = None
-        environ = {**os.environ, "TERM": "xterm", **environ}
-        self._pid, self._descriptor = warm_runner.start_at_terminal(words, cwd, environ)
+        self._pid, self._descriptor = pty.fork()
+        if self._pid == 0:  # the child: nothing of pytest may run here
+            try:
+                if cwd:
+                    os.chdir(cwd)
+                os.execvpe(words[0], list(words), {**os.environ, "TERM": "xterm", **environ})
+            finally:
+                os._exit(127)
         self.resize(columns, rows)
 
     def __enter__(self):

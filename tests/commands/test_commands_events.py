@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 
-import warm_runner
 from commands_build import a_ground, began, done, ended
 
 from runner.journal.log import Journal
@@ -46,7 +45,7 @@ def test_a_journal_that_is_begun_anew_is_told_from_its_beginning(ground):
     a_ground(ground, "A")
     ground.journal(began(ground), ended(ground))
     words = [sys.executable, "-P", "-m", "runner", "events", "--after", "1", "--follow", "--json"]
-    with warm_runner.start(words, stdout=subprocess.PIPE, env=dict(os.environ)) as follower:
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=dict(os.environ)) as follower:
         try:
             assert json.loads(follower.stdout.readline())["seq"] == 2
             file = ground.folder / JOURNAL

@@ -11,7 +11,6 @@ import sys
 from xml.etree import ElementTree as ET
 
 import pytest
-import warm_runner
 
 from runner.app.gate.test_suite import may_run_prose
 from runner.project import Project
@@ -441,10 +440,10 @@ def test_a_kill_leaves_nothing_behind(ground):
     a_shop(ground, {**FILES, "tests/test_slow.py": a_slow_test(60)})
     change(ground, {"tests/test_slow.py": a_slow_test(61)}, branch="pr")
     before = state(ground)
-    process = warm_runner.start(
+    process = subprocess.Popen(
         [sys.executable, "-m", "runner", "gate", "--trust"],
         cwd=ground.folder,
-        env=dict(os.environ),
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
         stderr=subprocess.PIPE,
     )
     with pytest.raises(subprocess.TimeoutExpired):

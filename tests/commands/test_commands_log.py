@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 
-import warm_runner
 from commands_build import a_ground, began, blocked, done, ended
 
 from runner.journal.events import (
@@ -145,7 +144,7 @@ def test_before_anything_happened_it_says_so(ground):
 def test_follow_goes_on_as_events_come_until_it_is_interrupted(ground):
     a_ground(ground, "A")
     ground.journal(began(ground))
-    following = warm_runner.start(
+    following = subprocess.Popen(
         [sys.executable, "-m", "runner", "log", "--follow"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -5,13 +5,14 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from commands_build import a_ground, a_plan
 from commands_terminal import Terminal
 
-RUNNER = (sys.executable, "-m", "runner")
-RUN = (*RUNNER, "run", "--trust", "--no-sandbox")
+RUNNER = Path(sys.executable).parent / "runner"
+RUN = (str(RUNNER), "run", "--trust", "--no-sandbox")
 
 
 def slow(ground, command, text="A"):
@@ -119,7 +120,7 @@ def test_very_many_lines_neither_flood_nor_fill_the_terminal(ground):
 def run(ground, *words, **environ):
     environment = os.environ | {"CI": "true"} | environ
     return subprocess.run(
-        [*RUNNER, "run", "--no-sandbox", *words],
+        [str(RUNNER), "run", "--no-sandbox", *words],
         cwd=ground.folder,
         env=environment,
         capture_output=True,
@@ -170,7 +171,7 @@ def test_every_line_of_a_failure_names_its_task(ground):
 
 def test_status_is_drawn_anew_when_the_plan_is_saved(ground):
     a_ground(ground)
-    with Terminal((*RUNNER, "status", "--watch")) as terminal:
+    with Terminal((str(RUNNER), "status", "--watch")) as terminal:
         terminal.until("next: runner")
         before = len(terminal.said)
         save(ground, "task B", "another title")
@@ -187,7 +188,7 @@ def test_a_plan_that_is_gone_for_a_moment_ends_no_watch(ground):
     a_ground(ground)
     file = ground.folder / "TASK-GRAPH.md"
     text = file.read_text()
-    with Terminal((*RUNNER, "status", "--watch")) as terminal:
+    with Terminal((str(RUNNER), "status", "--watch")) as terminal:
         before = terminal.until("next: runner")
         file.unlink()
         terminal.until("runner: the plan cannot be read", after=before)

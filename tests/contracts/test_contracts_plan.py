@@ -4,8 +4,6 @@ import os
 import subprocess
 import sys
 
-import warm_runner
-
 PLAN = """\
 # Shop
 
@@ -23,7 +21,7 @@ def validate(folder, contracts, settings=""):
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder / "home")}
     command = [sys.executable, "-m", "runner", "validate"]
-    ran = warm_runner.run(
+    ran = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     return ran.returncode, ran.stdout
@@ -59,7 +57,7 @@ def test_nothing_runs_while_a_contract_could_not_be_checked(tmp_path):
     tmp_path.joinpath("TASK-GRAPH.md").write_text(PLAN.format(contracts=contracts))
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
-    ran = warm_runner.run(
+    ran = subprocess.run(
         [sys.executable, "-m", "runner", "run", "--trust"],
         cwd=tmp_path,
         env=environment,

@@ -9,8 +9,6 @@ import subprocess
 import sys
 import threading
 
-import warm_runner
-
 WAIT = 40
 """Seconds after which a test gives up: for a machine that is very busy."""
 
@@ -20,7 +18,7 @@ class LanguageClient:
 
     def __init__(self, folder, *, environ=None):
         self.folder = folder
-        self.process = warm_runner.start(
+        self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "runner", "lsp", "--stdio"],
             cwd=folder,
             env=environ or dict(os.environ),

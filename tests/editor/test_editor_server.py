@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-import warm_runner
 from language_client import LanguageClient, messages
 
 PLAN = "TASK-GRAPH.md"
@@ -42,7 +41,7 @@ def test_a_mistake_is_shown_while_it_is_typed_and_goes_when_it_is_mended(client)
 
 def test_it_tells_what_validate_tells(client, shop):
     (shop / PLAN).write_text((shop / PLAN).read_text().replace("Type: data", "Typo: data"))
-    done = warm_runner.run(
+    done = subprocess.run(
         [sys.executable, "-P", "-m", "runner", "validate", "--json"],
         cwd=shop,
         capture_output=True,

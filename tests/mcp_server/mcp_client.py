@@ -7,8 +7,6 @@ import subprocess
 import sys
 import threading
 
-import warm_runner
-
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -19,8 +17,8 @@ MODERN = {
 class McpClient:
     """Says messages, and hears those that are answers to them, in whatever order they come."""
 
-    def __init__(self, folder, *words, start=warm_runner.start):
-        self.process = start(
+    def __init__(self, folder, *words):
+        self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "runner", "mcp", *words],
             cwd=folder,
             stdin=subprocess.PIPE,

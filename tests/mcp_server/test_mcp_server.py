@@ -4,7 +4,6 @@ import io
 import json
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -46,8 +45,8 @@ yes
 def client(workplace):
     started = []
 
-    def start(*words, folder=None, **options):
-        started.append(McpClient(folder or workplace.root, *words, **options))
+    def start(*words, folder=None):
+        started.append(McpClient(folder or workplace.root, *words))
         return started[-1]
 
     yield start
@@ -377,7 +376,7 @@ def test_answers_that_were_asked_for_come_before_the_end(workplace, client):
 
 def test_nothing_heavy_is_loaded_before_the_first_answer(workplace, client):
     workplace.plan(GREET)
-    asked = client(start=subprocess.Popen)
+    asked = client()
     asked.shake()
     loaded = Path(f"/proc/{asked.process.pid}/maps").read_text()
     assert "pydantic" not in loaded

@@ -14,8 +14,6 @@ import sys
 import time
 import urllib.parse
 
-import warm_runner
-
 PATIENCE = 90
 
 
@@ -59,7 +57,7 @@ class Client:
         return found
 
     def new_link(self):
-        done = warm_runner.run(
+        done = subprocess.run(
             [sys.executable, "-P", "-m", "runner", "serve", "--link", "--port", str(self.port)],
             cwd=self.folder,
             capture_output=True,
@@ -127,7 +125,7 @@ class Client:
 
 class Site(Client):
     def __init__(self, folder, *words):
-        self.process = warm_runner.start(
+        self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "runner", "serve", *words],
             cwd=folder,
             stdin=subprocess.DEVNULL,

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import warm_runner
 from site_process import Client
 
 from runner.extensions.team.people import ROLES, Doer, add_person, make_token
@@ -62,7 +61,7 @@ class Team:
             "RUNNER_TEAM_WORKER_POLL": "1",
             "RUNNER_TEAM_WORKER_FOLDERS": str(self.folder),
         }
-        done = warm_runner.run(
+        done = subprocess.run(
             [sys.executable, "-m", "runner", "worker", "--trust", "--store", self.address,
              "--until-idle"],
             cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
@@ -80,7 +79,7 @@ class Team:
 class Server:
     def __init__(self, team, words, scheme, variables):
         self.team = team
-        self.process = warm_runner.start(
+        self.process = subprocess.Popen(
             [
                 sys.executable,
                 "-P",

@@ -1,15 +1,12 @@
 """Old names keep working: each old form, word for word, does what today's does."""
 
-import gc
 import os
 import pty
-import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import warm_runner
 from workplace import a_task
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
@@ -58,18 +55,21 @@ OLD_SCRIPTS = {
 """By the name of a script its command, and the words that both are given."""
 
 
-def test_a_script_does_what_its_command_does(shop, monkeypatch, capsys):
+def test_a_script_does_what_its_command_does(shop):
     assert OLD_SCRIPTS.keys() == {one.stem for one in SCRIPTS.glob("*.py")}
-    monkeypatch.setattr(gc, "disable", gc.isenabled)  # this process goes on
-    monkeypatch.chdir(shop.root)
     for script, (command, *words) in OLD_SCRIPTS.items():
-        monkeypatch.setattr(sys, "argv", [f"{script}.py", *words])
-        with pytest.raises(SystemExit) as ended:
-            runpy.run_path(str(SCRIPTS / f"{script}.py"), run_name="__main__")
-        ran = capsys.readouterr()
+        ran = subprocess.run(
+            [sys.executable, SCRIPTS / f"{script}.py", *words],
+            cwd=shop.root,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
         typed = shop.runner(command, *words)
-        assert (ended.value.code, _timeless(ran.out)) == (typed.code, _timeless(typed.out)), script
-        assert _timeless(ran.err) == _timeless(typed.err), script
+        same = (typed.code, _timeless(typed.out))
+        assert (ran.returncode, _timeless(ran.stdout)) == same, (script, ran.stderr)
+        assert _timeless(ran.stderr) == _timeless(typed.err), script
 
 
 def test_a_staged_write_is_staged_applied_edited_and_rejected(shop, monkeypatch):
@@ -111,7 +111,7 @@ def test_old_settings_and_words_are_read_and_only_a_terminal_is_told_of_the_new_
     assert shop.runner("plan", "ownership", "check").code in (0, 1)
 
     main, other = pty.openpty()
-    ran = warm_runner.run(
+    ran = subprocess.run(
         [sys.executable, "-m", "runner", "list"],
         cwd=shop.root,
         stdout=subprocess.PIPE,

@@ -296,11 +296,11 @@ def test_nothing_that_a_repository_brings_is_run_by_accident(workplace):
     for mark in marks.iterdir():  # git itself ran some of them for the person's own commands
         mark.unlink()
 
-    runs = workplace.start("run", "--trust", by=subprocess.Popen)
+    runs = workplace.start("run", "--trust")
     out, err = runs.communicate(timeout=60)
     assert runs.returncode == 0, (out, err)
     for words in (["status"], ["list", "--json"], ["validate"], ["log"]):
-        other = workplace.start(*words, by=subprocess.Popen)
+        other = workplace.start(*words)
         out, err = other.communicate(timeout=60)
         assert other.returncode == 0, (words, out, err)
     assert sorted(mark.name for mark in marks.iterdir()) == []

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import warm_runner
 from workplace import a_task
 
 from runner.process.sandbox import choose_sandbox
@@ -90,7 +89,7 @@ def test_the_tree_is_that_of_the_last_proof(workplace):
 def test_without_a_command_a_shell_opens_and_a_draft_that_is_gone_still_has_its_tree(workplace):
     workplace.plan(a_task("TASK-001", blocks={"a.txt": "a\n"}, tests=["grep -q b a.txt"]))
     ended = workplace.run()
-    done = warm_runner.run(
+    done = subprocess.run(
         [sys.executable, "-m", "runner", "shell", "TASK-001"],
         cwd=workplace.root,
         env={**os.environ, "SHELL": "/bin/sh"},

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import warm_runner
 from template_repository import begin_repository
 
 from runner.cli import main
@@ -133,9 +132,9 @@ class Workplace:
             os.chdir(before)
         return Ended(code, out.getvalue(), err.getvalue())
 
-    def start(self, *words, by=warm_runner.start, **variables):
+    def start(self, *words, **variables):
         """`python -m runner …` as a process of its own, in the project's folder."""
-        return by(
+        return subprocess.Popen(
             [sys.executable, "-m", "runner", *words],
             cwd=self.root,
             stdin=subprocess.DEVNULL,

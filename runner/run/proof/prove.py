@@ -80,9 +80,8 @@ def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> T
         took=on_took,
     )
     own = weigh_own(own, context, site)
-    # Other tasks' tests are irrelevant for bytes that are rebuilt anyway. A question does not end
-    # it here: after an approval exactly these bytes land. Nor does a gate that may fail because of
-    # a regression: a person decides on that.
+    # Other tasks' tests are irrelevant for bytes that are rebuilt anyway. A person decides about a
+    # question and a regression: after an approval exactly these bytes land.
     if not (outcome.changes and may_be_regression(own, task)):
         return own
     suspects = lend_to_traced(site.workers.trace(assignment, outcome), assignment, site)

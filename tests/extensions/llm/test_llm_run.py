@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import warm_runner
 from llm_server import Server, says
 
 pytest.importorskip("pydantic_ai", reason="the extra `llm` is not installed")
@@ -81,7 +80,7 @@ def built(shop, answers):
         "RUNNER_PROOF_VERIFY_AT_END": "false",
     }
     with Server(answers) as server:
-        ended = warm_runner.run(
+        ended = subprocess.run(
             [sys.executable, "-m", "runner", "run", "--trust"],
             cwd=root,
             env=environment | server.environment | settings,

@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import warm_runner
 from store_build import a_store
 from workplace import NO_PROOF, Workplace, a_task
 
@@ -92,7 +91,7 @@ class Crew:
         told["RUNNER_TEAM_WORKER_FOLDERS"] = str(self.folder)
         log = (self.folder / f"log-{name}").open("ab")
         said = variables.pop("store", self.said)
-        worker = warm_runner.start(
+        worker = subprocess.Popen(
             [*inside, sys.executable, "-m", "runner", "worker", "--trust", "--store", said, *words],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,

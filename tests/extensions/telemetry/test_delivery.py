@@ -7,13 +7,13 @@ import hmac
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 from types import SimpleNamespace
 
 import pytest
-import warm_runner
 from receivers import Receiver, a_nats_server, ask, messages_of, write_journal
 
 from runner import effects
@@ -412,7 +412,7 @@ def test_a_repository_cannot_say_where_events_go(ground, receiver):
 @contextlib.contextmanager
 def ending(words, ground, environ):
     """A process that ends with the test, also where that fails."""
-    with warm_runner.start(words, cwd=ground.root, env=environ) as process:
+    with subprocess.Popen(words, cwd=ground.root, env=environ) as process:
         try:
             yield process
         finally:
