@@ -117,6 +117,15 @@ def test_a_project_that_declares_no_tests_is_tested_by_what_they_are_written_wit
     assert command not in [one.command for one in analyse(project(workplace)).gates]
 
 
+def test_tests_of_installed_packages_are_not_the_project_s(workplace):
+    """Somebody may commit an environment by mistake."""
+    site = ".venv/lib/python3.11/site-packages"
+    own = {"setup.py": "", "tests/test_a.py": "import unittest\n"}
+    workplace.commit(own | {f"{site}/test_{n}.py": "import pytest\n" for n in range(3)})
+    (found,) = analyse(project(workplace)).test_frameworks
+    assert (found.command, found.files) == ("python -m unittest discover -q -s ./tests", 1)
+
+
 def test_packages_of_a_workspace_are_tested_once(workplace):
     scripts = '{"scripts": {"test": "node --test"}}'
     root = '{"private": true, "workspaces": ["a"]}'

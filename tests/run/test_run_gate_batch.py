@@ -9,6 +9,8 @@ from settings_of import settings_of
 
 from runner import effects
 from runner.model import Change, Ending, Finding, GateSpec, Outcome, Proof, Verdict
+from runner.model.grades import find_gaps
+from runner.model.words import COULD_NOT_RUN
 from runner.model.work import WAITS_FOR_BATCH
 from runner.run.assignment import Assignment
 from runner.run.landing.gate_batch import GateBatch
@@ -46,6 +48,9 @@ class Branch:
 class Batches:
     """A batch on a branch, and a suite that fails on trees with all letters of `breaks`."""
 
+    unable = ""
+    """The note of a suite that cannot run."""
+
     def __init__(self, monkeypatch, breaks="", **settings):
         self.now, self.branch, self.breaks, self.runs = 100.0, Branch(), breaks, []
         monkeypatch.setattr(effects, "monotonic", lambda: self.now)
@@ -81,7 +86,8 @@ class Batches:
         assert asked.gates == (GateSpec("tests", "pytest"),)
         self.runs.append("".join(change.path for change in asked.carried))
         bad = bool(self.breaks) and set(self.breaks) <= {*asked.base, *self.runs[-1]}
-        proof = replace(GATE, verdict=Verdict.FAIL if bad else Verdict.PASS, note="")
+        passed = Verdict.SKIPPED if self.unable else Verdict.PASS
+        proof = replace(GATE, verdict=Verdict.FAIL if bad else passed, note=self.unable)
         found = (
             (Finding("gate:tests", "1 test failed", detail="tests/a.py::test_a"),) if bad else ()
         )
@@ -128,6 +134,13 @@ def test_the_suite_runs_once_and_else_until_the_culprit_is_found(
         (proof,) = one.outcome.proofs
         assert proof.verdict is Verdict.PASS
         assert ("ran once for A" in proof.note and "9f9f9f" in proof.note) == (len(lands) > 1)
+
+
+def test_a_suite_that_cannot_run_is_a_gap_of_each_member(batches):
+    site = batches().join("AB")
+    site.unable = COULD_NOT_RUN
+    gaps = [find_gaps(one.outcome.proofs) for one in site.run().passed]
+    assert gaps == [(f"gate:tests {COULD_NOT_RUN}",)] * 2
 
 
 def test_the_next_one_is_proven_on_those_before_it_and_the_others_wait_for_that(batches):

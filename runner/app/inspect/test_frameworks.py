@@ -13,6 +13,7 @@ from runner.config.default_gates import Declared
 from runner.config.stack import NO_TESTS
 from runner.languages.registry import code_row
 from runner.model import GateSpec
+from runner.process.environments import IN_REPOSITORY, MODULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from runner.config.stack import Stack
     from runner.context.tree import Tree
 
+_INSTALLED = frozenset({*IN_REPOSITORY, MODULES})
 _LOOKED_INTO = 30
 """Test files that are read to detect their framework."""
 _PYTEST = re.compile(rb"^[ \t]*(?:import|from)\s+pytest\b", re.MULTILINE)
@@ -57,7 +59,7 @@ def find_test_frameworks(tree: Tree, stack: Stack) -> Iterator[TestFramework]:
     """Yield the test frameworks of a commit, found by manifests, else by imports."""
     tests: dict[str, list[str]] = {}
     for path in sorted(tree.files):
-        row = code_row(path)
+        row = None if _INSTALLED.intersection(path.split("/")) else code_row(path)
         if row and (pattern := row.language.test_file) and pattern.search(path):
             tests.setdefault(row.name, []).append(path)
     yield from _python_tests(tree, stack, tests.get("python", []))
@@ -107,18 +109,16 @@ def find_by_file(tree: Tree, stack: Stack) -> TestFramework | None:
 
 def _python_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFramework]:
     declared = "python:pytest" in dict(stack.commands) or "pytest" in stack.dependencies
-    used = not declared and _any(tree, files, _PYTEST)
-    if declared or used:
-        why = (stack.pytest_place or "pyproject.toml") if declared else "imports of the tests"
-        yield TestFramework("pytest", "python -m pytest -q", why, len(files))
+    why, count = "imports of the tests", len(files)
+    if declared or _any(tree, files, _PYTEST):
+        why = (stack.pytest_place or "pyproject.toml") if declared else why
+        yield TestFramework("pytest", "python -m pytest -q", why, count)
     elif tree.is_file("manage.py") and _any(tree, files, _DJANGO):
-        why = "imports of the tests"
-        yield TestFramework("django", "python manage.py test", why, len(files))
+        yield TestFramework("django", "python manage.py test", why, count)
     elif files and _any(tree, files, _UNITTEST):
-        command, why = _name_discovery(tree, files), "imports of the tests"
-        yield TestFramework("unittest", command, why, len(files))
+        yield TestFramework("unittest", _name_discovery(tree, files), why, count)
     elif files:
-        yield TestFramework("pytest", "python -m pytest -q", _BY_NAME, len(files))
+        yield TestFramework("pytest", "python -m pytest -q", _BY_NAME, count)
 
 
 def _name_discovery(tree: Tree, files: list[str]) -> str:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from runner import effects
 from runner.held_out.part import AuthorTests, HeldOutPart
-from runner.model import Ending, ReviewMode
+from runner.model import Ending, ReviewMode, Verdict
 from runner.model.work import WAITS_FOR_BATCH
 from runner.run.landing.lander import Conflict, Moved
 from runner.text.wording import join_few
@@ -262,9 +262,8 @@ def _with_gates(members: Sequence[BatchMember], run: Outcome) -> Iterator[BatchM
 
 def _replace_waiting(outcome: Outcome, run: Outcome, note: str) -> tuple[Proof, ...]:
     ran = {one.id: one for one in run.proofs}
-    if note:
-        notes = {one.id: f"{one.note}; {note}" if one.note else note for one in run.proofs}
-        ran = {id_: replace(one, note=notes[id_]) for id_, one in ran.items()}
+    for one in (one for one in run.proofs if note and one.verdict is not Verdict.SKIPPED):
+        ran[one.id] = replace(one, note="; ".join(filter(None, (one.note, note))))
     return tuple(
         ran.get(one.id, one) if one.note == WAITS_FOR_BATCH else one for one in outcome.proofs
     )
