@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from typing import TYPE_CHECKING
@@ -11,7 +12,10 @@ import pytest
 from runner import effects
 from runner.app.write.hold_out import HoldOut, drop_held_out, hold_out, list_held_out
 from runner.errors import RunnerError
-from runner.model import digest_of
+from runner.journal.events import AttemptStarted, RunStarted
+from runner.journal.lock import RunLock
+from runner.journal.log import Journal
+from runner.model import Spec, digest_of
 from runner.project import Project
 
 if TYPE_CHECKING:
@@ -286,6 +290,44 @@ def test_a_merge_in_progress_is_refused(shop):
     with pytest.raises(RunnerError, match="merge is in progress"):
         shop.hold_out(PATH)
     assert unchanged(shop)
+
+
+def test_a_task_that_runs_now_is_refused(shop):
+    folder = shop.root / "artifacts/build"
+    with RunLock(folder), contextlib.closing(Journal.open(folder / "journal.jsonl")) as journal:
+        journal.run = "R-1"
+        journal.append(
+            RunStarted(
+                shop.git("rev-parse", "HEAD").strip(), "main", digest_of(b""), os.getpid(), {}
+            )
+        )
+        journal.append(AttemptStarted("", "agent", Spec("w", "p")), task="TASK-001", attempt=1)
+        with pytest.raises(RunnerError, match="TASK-001 is running now"):
+            shop.hold_out(PATH)
+    assert unchanged(shop)
+
+
+def test_no_remote_is_asked_whether_it_has_the_bytes(shop):
+    """A partial clone fetches what it lacks from its remote, unless it is told not to."""
+    shop.git("clone", "-q", "--bare", ".", "../origin.git")
+    shop.git("remote", "add", "origin", f"file://{shop.top}/origin.git")
+    shop.git("config", "remote.origin.promisor", "true")
+    shop.git("config", "extensions.partialClone", "origin")
+    shop.git("config", "core.repositoryFormatVersion", "1")
+    asked = shop.top / "asked"
+    shop.git("config", "remote.origin.uploadpack", f"touch {asked}; git-upload-pack")
+    shop.hold_out(PATH)
+    assert not asked.exists()
+    assert shop.stored() == TEST
+
+
+def test_the_work_trees_of_a_repository_share_one_store(shop):
+    shop.hold_out(PATH)
+    shop.git("commit", "-qam", "held out")
+    shop.git("worktree", "add", "-q", "../second")
+    second = Project.open(shop.top / "second", shop.project().environ)
+    assert second.held_out.store.read("TASK-001", PATH) == TEST
+    assert [one.state for one in list_held_out(second)] == ["in the store"]
 
 
 def test_a_contract_that_names_visible_files_too_is_shown_as_two_lines(shop):

@@ -9,7 +9,9 @@ from held_out_plans import (
     HELD_OUT,
     RIGHT,
     SECRET,
+    SEEN,
     TESTS,
+    VISIBLE,
     WRONG,
     failed,
     hold_out,
@@ -286,6 +288,39 @@ def test_held_out_tests_alone_prove_a_task(workplace, monkeypatch):
     ended = workplace.run()
     assert ended.code == 0, ended.said
     assert len(script.told) == 2
+
+
+def test_too_little_coverage_of_held_out_tests_tells_no_line(workplace, monkeypatch):
+    """Without a visible contract their coverage counts, and only "too few" leaves the proof."""
+    unseen = "".join(f"    count += {number}\n" for number in range(20))
+    half = {"shop.py": f"{RIGHT['shop.py']}\n\ndef unseen(count):\n{unseen}    return count\n"}
+    right = {"shop.py": RIGHT["shop.py"]}
+    script = Script({"TASK-001": [writes(half), writes(right)]}).installed(monkeypatch)
+    planned(workplace, visible=())
+    ended = workplace.run()
+    assert ended.code == 0, ended.said
+    heard = script.attempts("TASK-001")[1][0].text
+    assert "the held-out tests cover too few lines of the change" in heard
+    assert "shop.py:" not in heard
+    assert "%" not in heard.partition("the held-out tests cover")[2].splitlines()[0]
+    assert told(heard) == []
+
+
+def test_landed_files_are_ordinary_tests_for_a_rebuild(workplace, monkeypatch):
+    """The implementer can read them now, so they no longer make the task independent."""
+    again = {"shop.py": "def price(count):\n    return count * 3\n", VISIBLE: SEEN}
+    Script({"TASK-001": [writes(RIGHT), writes(again)]}).installed(monkeypatch)
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
+    planned(workplace)
+    assert workplace.run().code == 0
+    assert "Grade: proven, independent" in workplace.git("log", "--format=%B", "-n", "2")
+    assert workplace.runner("change", "TASK-001", "count first", "--yes").code == 0
+    ended = workplace.run("--rebuild")
+    assert ended.code == 0, ended.said
+    assert workplace.read("shop.py") == again["shop.py"]
+    message = workplace.git("log", "--format=%B", "-n", "2")
+    assert "Grade: proven" in message
+    assert "independent" not in message
 
 
 def test_documents_and_kept_files_tell_states_and_counts_alone(workplace, monkeypatch):

@@ -266,6 +266,9 @@ class BuildWork(Struct, dict=True):
                 return WorkEnd("PENDING", str(self._share))
             case ExitCode.REGRESSION:
                 return WorkEnd("FAILED", ran.stderr, ending="regression")
+            case ExitCode.PERSON if ran.document.get("blocked"):  # such as held-out files
+                waits = describe_blocked(ran)
+                return WorkEnd("PENDING", waits, waits, ending="waits")
             case ExitCode.FAILED:
                 return WorkEnd("FAILED", describe_blocked(ran), ending="blocked")
             case _:

@@ -6,6 +6,8 @@ import os
 import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from datetime import datetime
 from pathlib import Path
@@ -426,3 +428,18 @@ def test_clones_of_builds_that_are_over_go_the_oldest_first_but_none_with_work_o
     trim_clones(workers.store, home, 0, os.environ)
     assert {one.name for one in home.iterdir()} == {made[0].id}
     assert workers.faults == []
+
+
+def test_a_worker_without_held_out_files_builds_all_else_and_the_queue_names_them(workers):
+    tests = "tests/test_1.py"
+    listed = f"Held-out files:\n  - `{tests}` sha256:{'0' * 64}"
+    proof = f"Test contracts:\n  - TC-001 (unit, held out): `python3 -m pytest -q {tests}`"
+    shop = workers.repository("shop", a_step(1, fields=(proof, listed)), a_step(2))
+    build = workers.queue(shop)
+    workers.work()
+    assert workers.landings(build) == ["TASK-002"]
+    assert workers.build(build).state == "PENDING"
+    assert f"TASK-001: held-out {tests} is not on this machine" in workers.build(build).waits
+    shown = [sys.executable, "-m", "runner", "team", "queue", "show", build.short, "--store"]
+    said = subprocess.run([*shown, workers.said], check=True, capture_output=True, text=True).stdout
+    assert f"TASK-001: held-out {tests} is not on this machine" in said
