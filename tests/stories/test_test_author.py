@@ -3,9 +3,11 @@
 import json
 import os
 import shutil
+import sys
 
 import pytest
 from author_plans import FILE, MORE, TESTS, a_mutant_round, a_round, answer, plan_half
+from commands_terminal import Terminal
 from held_out_plans import store_of
 
 from runner.app.build import test_author
@@ -100,6 +102,26 @@ def test_an_author_that_cannot_work_now_makes_the_task_wait(shop, fields, why):
     assert shop.happened("attempt.started") == []
     assert shop.happened("tests.written") == []
     assert shop.happened("task.blocked")[0]["reason"] == "test-author"
+
+
+@pytest.mark.parametrize(("answer", "lands"), [("n", False), ("y", True)])
+def test_a_person_who_reviews_the_writes_sees_the_tests_first(shop, answer, lands):
+    shop = shop(a_round())
+    shop.edit_plan("Test author: agent", "Test author: agent\n- Review: prompt")
+    words = (sys.executable, "-m", "runner", "run", "--trust")
+    with Terminal(words, columns=120, rows=60, cwd=shop.root, PAGER="cat") as terminal:
+        heard = terminal.until("hold out these tests?")
+        assert FILE in terminal.said
+        assert "def test_below():" in terminal.said
+        assert shop.happened("attempt.started") == []
+        terminal.send(f"{answer}\n")
+        if lands:
+            terminal.until("[a]pply", after=heard)
+            terminal.send("a")
+        terminal.wait()
+    assert ("held out" in shop.read("TASK-GRAPH.md")) is lands
+    assert shop.has(FILE) is lands
+    assert ("you did not accept its tests" in shop.status_line("TASK-001")) is not lands
 
 
 # --- surviving mutants ------------------------------------------------------------------
