@@ -330,7 +330,7 @@ def _proof(parts: Parts) -> str:
     )
     aim = ""
     if parts.coverage is not None and task.test_contracts:
-        aim = f"\n\nAim at tests that reach {parts.coverage:g} % of the lines you write."
+        aim = f"\n\nWrite tests that execute at least {parts.coverage:g} % of the lines you write."
     return f"{intro}\n\n{_bullets(lines)}{aim}"
 
 
@@ -369,30 +369,30 @@ def _draft(parts: Parts, bounds: BriefBounds) -> str:
     previous = parts.previous
     if not previous.strip():
         return ""
-    intro = "This is what the last attempt changed. It is not in your files"
+    intro = "The last attempt made these changes. They are not in your files"
     if parts.has_variables:
-        intro += "; if the full patch was kept, `$RUNNER_DRAFT` names it"
+        intro += "; `$RUNNER_DRAFT` is the path of the full patch, if the runner kept it"
     return f"{intro}.\n\n{fence(bounds.head(previous, _DIFF), 'diff')}"
 
 
 def _former(former: str, bounds: BriefBounds) -> str:
     if not former.strip():
         return ""
-    intro = "This task was built before, and its code is in your files; this is what it changed."
+    intro = "An earlier build of this task made these changes. They are in your files."
     return f"{intro}\n\n{fence(bounds.head(former, _DIFF), 'diff')}"
 
 
 def _patterns(parts: Parts, bounds: BriefBounds) -> str:
     """Return the patterns, or that none fits where they had to be searched."""
     if not parts.patterns and parts.searched:
-        return f"None fits; searched by {display(', '.join(parts.searched))}."
+        return f"No pattern fits (searched: {display(', '.join(parts.searched))})."
     return "\n\n".join(_pattern(pattern, bounds) for pattern in parts.patterns)
 
 
 def _pattern(pattern: MatchedPattern, bounds: BriefBounds) -> str:
     heading = f"### {display(pattern.id)}: {display(pattern.title)}"
     if not pattern.text.strip():
-        return f"{heading}\n\n(not shown: {display(pattern.note) or 'it is empty'})"
+        return f"{heading}\n\n(not shown: {display(pattern.note) or 'its file is empty'})"
     return f"{heading}\n\n{fence(bounds.head(pattern.text, _PATTERN), 'markdown')}"
 
 
@@ -439,9 +439,9 @@ _LANGUAGES = {
 _BECAUSE = {
     "plan": "named by the plan",
     "task": "named by the task",
-    "neighbour": "imports it, or is imported by it",
-    "pattern": "an example of a pattern",
-    "kind": "the nearest file of its kind",
+    "neighbour": "imports a file of this task, or is imported by one",
+    "pattern": "example of a pattern",
+    "kind": "nearest file of the same kind",
 }
 
 
@@ -490,7 +490,7 @@ def _decision(one: Recorded, bounds: BriefBounds) -> str:
 def files(found: Iterable[ContextFile], bounds: BriefBounds) -> str:
     """Return whole files as of the commit that the work starts on."""
     return "\n\n".join(
-        f"### {code(one.path)} ({_BECAUSE[one.because]}{', beginning only' if one.is_cut else ''})"
+        f"### {code(one.path)} ({_BECAUSE[one.because]}{', first part only' if one.is_cut else ''})"
         f"\n\n{fence(bounds.whole(one.text), _language(one.path))}"
         for one in found
     )
@@ -506,7 +506,7 @@ def _language(path: str) -> str:
 
 
 def _with_rest(blocks: list[str], rest: list[str]) -> str:
-    more = [f"Also run: {', '.join(map(code, rest))}"] if rest else []
+    more = [f"More test files: {', '.join(map(code, rest))}"] if rest else []
     return "\n\n".join([*blocks, *more])
 
 

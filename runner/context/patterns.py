@@ -276,7 +276,9 @@ def _as_written(why: str, pattern: Pattern) -> str:
 
 def _with_text(match: PatternMatch, root: Path) -> MatchedPattern:
     pattern = match.pattern
-    text, note = read_text(root, pattern.file) if pattern.file else ("", "its row names no file")
+    text, note = (
+        read_text(root, pattern.file) if pattern.file else ("", "its index row names no file")
+    )
     return MatchedPattern(pattern.id, pattern.title, text, note, match.because)
 
 
@@ -325,7 +327,7 @@ def text_of(pattern: str, recorded: Recorded, task: Task | None) -> str:
     parts = [
         f"# {pattern}: {_line(decision.title)}",
         "\n".join(f"- {_line(fact)}" for fact in facts),
-        f"## When\n\n{_line(decision.context) or 'As the decision says.'}",
+        f"## When\n\n{_line(decision.context) or 'The decision names no context.'}",
         f"## Do\n\n{_line(decision.decision or decision.title)}",
         f"## Trade-off\n\n{_line(decision.tradeoff)}" if decision.tradeoff else "",
         "## Examples\n\n" + "\n".join(f"- `{_line(path)}`" for path in examples)

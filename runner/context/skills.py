@@ -164,7 +164,8 @@ def _check_skill(path: str, front: str, fields: dict[str, object]) -> Skill | Fi
             return _warning(path, _line_of(front, key), f"its {key} {what}")
     named, described = str(name).strip(), " ".join(str(description).split())
     if len(named) > _LONGEST_NAME or not _NAME.match(named):
-        message = f'its name "{display(named[:80])}" must be lower-case letters, digits and dashes'
+        shown, most = display(named[:80]), _LONGEST_NAME
+        message = f'its name "{shown}" must be at most {most} lower-case letters, digits and dashes'
         return _warning(path, _line_of(front, "name"), message)
     if path.split("/")[-2] != named:
         message = f'its name "{named}" differs from the name of its folder'
@@ -181,11 +182,11 @@ def _fields(front: str) -> dict[str, object] | tuple[int, str]:
         read = read_yaml(front)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "it cannot be read"
+        problem = getattr(error, "problem", None) or "syntax error"
         # PyYAML counts lines from 0; the front matter starts on the file's second line.
         return (mark.line + 2 if mark else 2), f"its front matter is not YAML: {problem}"
     if not isinstance(read, dict):
-        return 2, "its front matter is not a mapping"
+        return 2, "its front matter must be lines of the form `key: value`"
     return {str(key): value for key, value in read.items()}
 
 

@@ -170,8 +170,8 @@ def _blame_error(path: str, span: tuple[int, ...], output: str) -> RunnerError:
     if "has only" in output:
         return RunnerError(f"{path} has no line {span[0]}", detail=output.strip())
     if "no such path" in output or "no such ref" in output:
-        hint = "commit it first"
-        return RunnerError("git has no such file", where=path, hint=hint)
+        hint = "check the path, or commit the file first"
+        return RunnerError("no commit contains this file", where=path, hint=hint)
     return GitError("blame", output, 128)
 
 

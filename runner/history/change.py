@@ -91,7 +91,7 @@ def plan_change(
     for id_ in dict.fromkeys(ids):
         known = state(id_)
         if known.status is Status.DONE:
-            stale.append(_reach(by_id[id_], known, "it is the changed task"))
+            stale.append(_reach(by_id[id_], known, "the change is for this task"))
         else:
             noted.append(Noted(id_, by_id[id_].title, known.status, known.note))
     rests_on_old = [one.id for one in stale] + [
@@ -165,7 +165,7 @@ def _notes(event: ChangeRecorded) -> Iterator[tuple[str, str, str]]:
 # --- where it is written --------------------------------------------------------------
 
 
-HEAD = "# Changes\n\nWhat was asked for anew of tasks; the runner appends to it.\n"
+HEAD = "# Changes\n\nChanges that were requested for tasks. The runner appends to this file.\n"
 REPLAYED = "went back to this task's checkpoint (!replay)"
 """Text that records a `!replay` line of the plan."""
 _ENTRY = regex(r"^## CHANGE-(\d+):", re.MULTILINE)

@@ -88,7 +88,7 @@ def _back(
         tasks=tasks,
         changes=changes,
         message=build_message(f"chore(runner): go back to {id_}", body, trailers),
-        note=f"came after {id_}",
+        note=f"undone by going back to {id_}",
         kept=kept,
     )
 
@@ -101,7 +101,7 @@ def _checkpoint(repository: Repository, head: str, state: RunState, id_: str) ->
     if not landed and known.status is Status.DONE and known.base:
         landed = known.base if repository.is_ancestor(known.base, head) else ""
     if not landed:
-        hint = "only tasks that landed on this branch have one: runner log"
+        hint = "only tasks that landed on this branch have a checkpoint; to list them: runner log"
         raise RunnerError(f"{id_} has no checkpoint on this branch", hint=hint)
     return landed
 

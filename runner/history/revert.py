@@ -252,8 +252,9 @@ def plan_undo(
     landed = [one for one in _find_standing(repository, head) if one.task == id_]
     if not landed:
         status = state.task(id_).status
-        again = "to rebuild it, set its status to PENDING"
-        hint = f"runner show {id_}; {again if status is Status.DONE else f'it is {status}'}"
+        hint = f"{id_} is {status}; for details: runner show {id_}"
+        if status is Status.DONE:
+            hint = f"to rebuild {id_}, set its status in the plan to PENDING"
         raise RunnerError(f"{id_} has no commit on this branch to undo", hint=hint)
     changes = _reverse_commits(repository, head, landed, id_)
     commits = ", ".join(one.commit[:12] for one in landed)
@@ -290,7 +291,7 @@ def _find_left_dependents(
         known = state.task(other)
         rests = known.status is Status.DONE or known.culprit in undone
         if rests and other not in undone:
-            yield LeftDependent(other, f"{undone[0]} was undone; this {why.reason}", why.via)
+            yield LeftDependent(other, f"{undone[0]} was undone; this task {why.reason}", why.via)
 
 
 def _reverse_commits(
@@ -325,9 +326,9 @@ def _refuse_built_on(
     tasks = [one.task for _, one in came if one.task]
     first = f"runner undo {tasks[0]}" if tasks else "revert these commits"
     return RunnerError(
-        f"later commits build on lines of {id_}; nothing was changed",
+        f"later commits changed the same lines as {id_}; nothing was changed",
         detail=format_list(later or paths),
-        hint=f"{first} first, or go back to a checkpoint: runner replay",
+        hint=f"{first} first, or go back to a checkpoint: runner replay ID",
         code=ExitCode.CONFLICT,
     )
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CHECK = "assurance"
 """Check name of a question about work whose grade is too low."""
-NO_ITEMS = "assurance needs acceptance IDs, but no line of Acceptance has one"
+NO_ITEMS = "assurance needs acceptance IDs, but no line of Acceptance has an ID"
 ITEMS_HINT = "write one line of Acceptance for each item: - A1: what must hold"
 WAYS = "hold out tests, set Test author, or let another model review each item"
 """How a task can reach the grade."""

@@ -126,7 +126,9 @@ def _attempt(assignment: Assignment, site: WorkerContext) -> Outcome:
 
 def _give_up(outcome: Outcome, obstacle: str) -> Outcome:
     """Return the outcome as BLOCKED because the implementer reports an obstacle."""
-    finding = Finding("implementer", obstacle, hint="change the task in the plan, then `runner`")
+    finding = Finding(
+        "implementer", obstacle, hint="change the task in the plan, then run `runner`"
+    )
     remarks = tuple(one for one in outcome.findings if not one.refuses)
     return replace(
         outcome, ending=Ending.BLOCKED, tree="", findings=(finding, *remarks), failure=None
@@ -162,7 +164,7 @@ def _find_foreign(site: WorkerContext) -> Iterator[Finding]:
     for path in site.submodules.find_changed() if site.submodules else ():
         yield Finding(
             check="scope",
-            message=f"{display(path)} was changed, but is in a submodule",
+            message=f"{display(path)} is in a submodule, so a task cannot change it",
             path=path,
             hint="commit the change in the submodule's own repository",
         )

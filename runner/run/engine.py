@@ -116,7 +116,7 @@ class Engine(Struct, dict=True):
 
     def _keep_up(self) -> None:
         for keep_up in self.upkeep:
-            with self.journal.tolerate("documents of finished tasks"):
+            with self.journal.tolerate("could not update the documents of finished tasks"):
                 keep_up()
 
     def _work(self, assignment: Assignment) -> Outcome:

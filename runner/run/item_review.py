@@ -197,14 +197,14 @@ def _parse_item(item: str, row: object) -> ItemAnswer:
     if row.get("verdict") not in tuple(ItemVerdict):
         raise AnswerError(f"{item}: verdict must be met, not met or cannot tell")
     if not isinstance(evidence, list) or len(evidence) > _MOST:
-        raise AnswerError(f"{item}: evidence must be a list of at most {_MOST} FILE:LINE")
+        raise AnswerError(f"{item}: evidence must be a list of at most {_MOST} entries FILE:LINE")
     if not all(isinstance(one, str) and _PLACE.fullmatch(one) for one in evidence):
         raise AnswerError(f"{item}: evidence must have the form FILE:LINE")
     if not isinstance(test, str) or not isinstance(sentence, str) or not sentence.strip():
         raise AnswerError(f"{item}: test and sentence must be strings, and sentence is required")
     verdict = ItemVerdict(row["verdict"])
     if verdict is not ItemVerdict.CANNOT_TELL and not evidence:
-        raise AnswerError(f"{item}: {verdict} needs evidence, FILE:LINE")
+        raise AnswerError(f"{item}: verdict {verdict} needs evidence of the form FILE:LINE")
     text = redact(" ".join(sentence.split()))[:_SENTENCE]
     return ItemAnswer(verdict, tuple(map(redact, evidence)), redact(test), text)
 
@@ -252,7 +252,7 @@ def _does_not_fit(reader: Reader, error: AnswerError) -> Finding:
         ITEM_REVIEW,
         f"{reader.name} gave no valid answer for the acceptance items",
         severity=Severity.QUESTION,
-        hint="review the change yourself, or set another reviewer",
+        hint="review the change yourself, or set another model.review",
         detail=str(error),
     )
 
@@ -303,15 +303,15 @@ def _find_wrong(answer: ItemAnswer, evidence: ReviewFacts) -> Iterator[str]:
         count = evidence.count_lines(path)
         if int(line) > count:
             reason = f"has {count} lines" if count else "is not a text file of the proposal"
-            yield f"{path} {reason}, but {place} is cited"
+            yield f"the answer cites {place}, but {path} {reason}"
     if answer.verdict is not ItemVerdict.MET or _is_about_documents(answer, evidence):
         return
     if not answer.test:
-        yield "it names no test"
+        yield "the answer names no test"
     elif not evidence.has_passed(answer.test):
         yield f"no visible test {answer.test} ran and passed"
     elif evidence.can_fail(answer.test) is False:
-        yield f"{answer.test} also passes without the functions of the change"
+        yield f"{answer.test} also passes if the changed functions raise errors"
 
 
 def _is_about_documents(answer: ItemAnswer, evidence: ReviewFacts) -> bool:

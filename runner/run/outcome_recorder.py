@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from runner.writes.staging import Staging
 
 
-_WRITE_LOG = "WRITE_LOG.jsonl misses writes"
+_WRITE_LOG = "could not record writes in WRITE_LOG.jsonl"
 
 
 class OutcomeRecorder(Struct):
@@ -114,7 +114,7 @@ class OutcomeRecorder(Struct):
 
     def keep_tried(self, task: Task, outcome: Outcome) -> None:
         """Save the work of a failed attempt, since later ones may produce none."""
-        with self.journal.tolerate(f"{task.id}: could not save its work for a draft"):
+        with self.journal.tolerate(f"{task.id}: could not save the work of its attempt"):
             if drafts.keep_tried(self.repository, task, outcome):
                 self._tried.add(task.id)
 
@@ -255,9 +255,11 @@ class OutcomeRecorder(Struct):
             ref = drafts.hold(self.repository, task, outcome)
         if not ref:
             self.record_finished(task, replace(outcome, ending=Ending.FAILED))
-            self.block(task, outcome, Reason.TOOL, "its proven work could not be saved")
+            self.block(task, outcome, Reason.TOOL, "the runner could not save its proven work")
             return False
-        with self.journal.tolerate(f"{task.id}: could not copy it to artifacts/build/staged"):
+        with self.journal.tolerate(
+            f"{task.id}: could not copy its proven work to artifacts/build/staged"
+        ):
             self.staging.stage(
                 outcome.changes, run=self.journal.run, task=task.id, attempt=outcome.attempt
             )

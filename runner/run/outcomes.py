@@ -413,7 +413,7 @@ class OutcomeHandler(Struct, dict=True):
         if not known.changed or known.reuse or task.id in self.preparation.prove_first:
             return ""
         chosen = getattr(self.preparation.implementer(task), "name", "")
-        how = "; edit its blocks to make the change" if chosen == "blocks" else ""
+        how = "; edit its code blocks in the plan to make the change" if chosen == "blocks" else ""
         self.say(f"{task.id} was rebuilt and nothing changed{how}")
         return "rebuilt, and nothing changed"
 
@@ -455,7 +455,7 @@ class OutcomeHandler(Struct, dict=True):
         """Write down that a task is DONE with its commit."""
         if landed.commit:
             self.books.close_writes(outcome, Fate.LANDED, landed.commit)
-        kept = f"kept your own {', '.join(landed.late)}" if landed.late else ""
+        kept = f"kept your version of {', '.join(landed.late)}" if landed.late else ""
         note = "; ".join(filter(None, (kept, permission_prompts.note_on_done(outcome))))
         self.preparation.forget_landed(task)
         self.books.record_done(task, outcome, commit=landed.commit, tree=landed.tree, note=note)
@@ -518,7 +518,7 @@ class OutcomeHandler(Struct, dict=True):
         if self.retries.would_repeat(task):
             self.books.block(task, failed, Reason.REVIEW, findings[0].message)
             return
-        self.journal.note(TaskApproved(by="review", note="try again"), task=task.id)
+        self.journal.note(TaskApproved(by="review", note="rejected: retrying"), task=task.id)
 
     # --- not passed -------------------------------------------------------------------
 

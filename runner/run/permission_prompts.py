@@ -250,7 +250,7 @@ def wait_for_answers(
     asks = context.journal.state.task(task.id).asks
     if not asks and any(one is not None and one.allowed for one in answers):
         books.record_finished(task, outcome)
-        again = TaskApproved(by="review", note="you were asked and allowed it")
+        again = TaskApproved(by="review", note="you allowed the call: retrying")
         context.journal.note(again, task=task.id, attempt=outcome.attempt)
         return True
     if not asks:

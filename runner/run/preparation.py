@@ -168,8 +168,10 @@ class Preparation(Struct, dict=True):
         lacking = [one.id for one in part.contracts if one.id not in ran]
         if not lacking:
             return outcome
-        message = f"{join_few(lacking)} did not run: nothing lands without held-out tests"
-        found = Finding(MISSING, message, hint=f"runner hold-out --check, then retry {task.id}")
+        message = f"held-out {join_few(lacking)} did not run, so the task cannot land"
+        found = Finding(
+            MISSING, message, hint=f"runner hold-out --check; then: runner retry {task.id}"
+        )
         return replace(
             outcome,
             ending=Ending.BLOCKED,

@@ -41,7 +41,7 @@ def format_unprovable(tasks: Mapping[str, Task], words: Iterable[str], settings:
     unproven = [id_ for id_ in tasks if id_ in set(words) and not has_proof(tasks[id_], settings)]
     if not unproven:
         return ""
-    return f"{', '.join(unproven)}: marked DONE without proof, used as is"
+    return f"{', '.join(unproven)}: marked DONE, but no check can prove it"
 
 
 def stands_on_words(
@@ -53,7 +53,7 @@ def stands_on_words(
     lacking = [one for one in task.depends_on if one in tasks and _is_weak(tasks[one], state)]
     if not lacking:
         return ""
-    return f"it depends on unproven {', '.join(lacking)} (proof.require_proof): prove or waive it"
+    return f"prove or waive the dependencies {', '.join(lacking)} first (proof.require_proof)"
 
 
 def _is_weak(task: Task, state: RunState) -> bool:
@@ -84,7 +84,7 @@ WISH_HINT = (
 )
 PROOF_HINT = (
     "add - Test contracts: with an entry such as TC-001 (unit): `command`, or Contracts, or Gates;"
-    " if nothing can prove it: - Proof: none — reason"
+    " if nothing can prove the task: - Proof: none — reason"
 )
 _BY_A_PERSON = ("", blocks.NAME, check.NAME)
 """Manual work, and implementers that only do what the plan contains."""
@@ -167,7 +167,7 @@ def _format_proof_kind(by: ProvenBy | None) -> str:
         return "the only proof is an exit code"
     if by is ProvenBy.PASSED:
         return CANNOT_FAIL
-    return "only lint, type checks or a compiler check it, and nothing runs any part"
+    return "only lint, type checks or a compiler check it, and no test runs any part"
 
 
 def _whose(implementer: str) -> str:
@@ -213,7 +213,7 @@ def _has_contracts(task: Task) -> bool:
 
 def contracts_message(task: Task) -> str:
     """Return the message that a task of this type has no contracts."""
-    return f"it has type {task.type} but no Contracts"
+    return f"type {task.type} needs Contracts, but the task has none"
 
 
 def contracts_hint(task: Task) -> str:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 REWRITTEN = "its commit was rewritten and carries no trailers"
 """Note of a task whose work exists, but whose evidence only the journal has."""
+_IN_THE_PLAN = "set by a person in the plan"
 
 
 class LandedTask(Struct, frozen=True):
@@ -118,7 +119,7 @@ def behind(
         done = known.status is Status.DONE if event is None else isinstance(event, now)
         if done:
             how = "was edited" if why.via in edited else "is STALE"
-            note = f"{why.via} {how}; this {why.reason}"
+            note = f"{why.via} {how}; this task {why.reason}"
             yield AffectedTask(id_, known.last_attempt, TaskStaled(note=note, via=why.via), why.via)
 
 
@@ -156,7 +157,7 @@ def _read_one(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Eve
     # No run is alive here, so the one that began it is gone; yielded first, so that all rules below
     # see a task at rest.
     if known.open_attempt is not None or known.status is Status.IN_PROGRESS:
-        why = "the run that began it has ended"
+        why = "the run that started it has ended"
         yield AttemptFinished(ending=Ending.INTERRUPTED, tree="", seconds=0.0, summary=why)
         known = replace(known, open_attempt=None, status=Status.PENDING)
     if not facts.descends or task.id in facts.landed:
@@ -216,9 +217,9 @@ def _by_a_persons_hand(task: PlannedTask, known: TaskState, facts: Facts) -> Ite
         case Status.IN_PROGRESS:
             yield from _settle_in_progress(task, known, facts)
         case Status.BLOCKED:
-            yield TaskBlocked(reason=Reason.REVIEW, note=task.note or "by a person")
+            yield TaskBlocked(reason=Reason.REVIEW, note=task.note or _IN_THE_PLAN)
         case Status.STALE:
-            yield TaskStaled(note=task.note or "by a person", fields=())
+            yield TaskStaled(note=task.note or _IN_THE_PLAN, fields=())
 
 
 def _settle_done(task: PlannedTask, known: TaskState, facts: Facts) -> Iterator[Event]:

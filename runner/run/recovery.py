@@ -102,7 +102,7 @@ def finish_landed(journal: JournalWriter) -> None:
 
 
 def _format_kept(late: tuple[str, ...]) -> str:
-    return f"kept your own {', '.join(late)}" if late else ""
+    return f"kept your version of {', '.join(late)}" if late else ""
 
 
 def take_in(

@@ -449,6 +449,6 @@ def rejection(event: WriteRejected) -> Finding:
     return Finding(
         check=CHECK,
         path=event.path,
-        message=f"{REJECTED_BY}: {event.reason or 'no reason given'}",
-        hint="change it as the reason says",
+        message=f"{REJECTED_BY} change: {event.reason or 'no reason given'}",
+        hint="change the file as the reason says",
     )

@@ -97,7 +97,7 @@ UNABLE = "review-command"
 _CANNOT_START = (126, 127)
 """Exit codes of a shell for a program that it may not, or cannot, run (POSIX, 2.8.2)."""
 _ENCLOSED = (
-    "it runs in the sandbox, in the task's tree: use the full path of its program, "
+    "the command runs in the sandbox, in the task's tree: use the full path of its program, "
     "and add its folder to sandbox.read in your own settings"
 )
 _HINT = 'set review.command or model.review (agents) in your settings, or review.mode = "prompt"'
@@ -252,12 +252,14 @@ def _against(ran: Ran, check: str) -> tuple[Finding, ...]:
     """Return the findings for an exit code other than 0."""
     if ran.passed:
         return ()
-    reason = ran.tail.strip() or f"it ended with exit code {ran.exit}"
+    reason = ran.tail.strip() or f"the command ended with exit code {ran.exit}"
     if ran.exit in _CANNOT_START:
         message = f"the review command cannot run (exit {ran.exit})"
         where = UNABLE if check == CHECK else check
         return (Finding(check=where, message=message, detail=reason, hint=_ENCLOSED),)
-    return (Finding(check=check, message="the review command rejected it", detail=reason),)
+    return (
+        Finding(check=check, message="the review command rejected the proposal", detail=reason),
+    )
 
 
 class ProposalEvidence(Struct, frozen=True, dict=True):

@@ -96,8 +96,8 @@ class SecretLeases(Struct):
             raise LeaseError(
                 f"the secret {source.name} is not available: {answer.trouble}",
                 where=f"[secret.{source.name}]",
-                hint="run its command yourself: "
-                f"{display(source.command)} (is its tool logged in, does it wait for input?)",
+                hint="run its command yourself to see whether it needs a login or input: "
+                f"{display(source.command)}",
             )
         if known is not None:
             tell(task, known.attempt, SecretReturned(source.name))

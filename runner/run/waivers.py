@@ -53,11 +53,11 @@ def why_no_person(environ: Mapping[str, str]) -> WaiverRefusal | None:
     started it: their first one is read from the kernel, where it tells.
     """
     if _has(environ, _OF_A_RUN) or any(map(_is_of_a_run, _ancestors())):
-        return WaiverRefusal("a task's command runs this, in the sandbox")
+        return WaiverRefusal("a task's command in the sandbox ran this command")
     if _has(environ, _OF_A_HOOK):
-        return WaiverRefusal("a git hook runs this")
+        return WaiverRefusal("a git hook ran this command")
     if _has(environ, _OF_AN_AGENT):
-        return WaiverRefusal("an agent program runs this")
+        return WaiverRefusal("an agent program ran this command")
     if environ.get("CI", "").casefold() == "true":
         return WaiverRefusal("CI=true, so nobody can confirm", ci=True)
     return None

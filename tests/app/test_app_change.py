@@ -423,7 +423,7 @@ def test_a_change_that_stands_in_the_plan_is_recorded_once_and_becomes_a_quote(s
     after = take_lines(shop, heard)
     assert heard.all == [
         "CHANGE-001 recorded for TASK-003: louder, please",
-        "TASK-003 is STALE: it is the changed task",
+        "TASK-003 is STALE: the change is for this task",
     ]
     assert [line for line in after.plan.written_commands if line.task] == []
     assert "> CHANGE-001" in shop.read("TASK-GRAPH.md")

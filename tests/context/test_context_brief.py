@@ -66,7 +66,7 @@ def test_a_whole_brief_reads_as_it_should():
         "- gate types: `mypy`",
         "- gate lint: `ruff check src`",
         "",
-        "Aim at tests that reach 70 % of the lines you write.",
+        "Write tests that execute at least 70 % of the lines you write.",
     ]
     assert "DECISION: <title>" in section(brief.text, "Decisions")
     assert section(brief.text, "What failed before") is None

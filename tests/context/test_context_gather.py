@@ -167,7 +167,7 @@ def test_no_secret_comes_through_from_what_surrounds_the_task(tmp_path):
 def test_where_patterns_had_to_be_searched_and_none_fits_that_is_said():
     brief = compose_brief(Parts(a_task(), 1, searched=("2 patterns", "domain auth")))
     assert section(brief.text, "Patterns to follow") == (
-        "None fits; searched by 2 patterns, domain auth."
+        "No pattern fits (searched: 2 patterns, domain auth)."
     )
 
 

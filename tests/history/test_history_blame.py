@@ -66,7 +66,7 @@ def test_it_answers_from_a_folder_below(shop):
     [
         ("a.txt:99", "a.txt has no line 99"),
         ("a.txt:0", "line numbers start at 1"),
-        ("nothing.txt", "git has no such file"),
+        ("nothing.txt", "no commit contains this file"),
         ("../outside.txt", "the file is outside the repository"),
         (".", "expected a file, got a folder"),
     ],

@@ -39,7 +39,7 @@ def test_it_says_what_becomes_stale_and_why_before_anything_is_recorded(chain):
     assert said.code == 3
     assert said.out.splitlines()[:4] == [
         "3 tasks would become STALE:",
-        "  TASK-001 Rule: it is the changed task; runs again: TC-001",
+        "  TASK-001 Rule: the change is for this task; runs again: TC-001",
         "  TASK-002 Api: depends on TASK-001; runs again: TC-002",
         "  TASK-003 Reader: reads rule.txt of TASK-001",
     ]

@@ -12,7 +12,7 @@ def test_the_code_is_as_it_was_and_what_came_later_is_pending(shop):
     assert tree(shop) == tree(shop, commit_of(shop, "TASK-001"))
     assert not shop.has("b.txt")
     assert shop.statuses == {"TASK-001": "DONE", "TASK-002": "PENDING", "TASK-003": "PENDING"}
-    assert shop.status_line("TASK-002") == "- Status: PENDING — came after TASK-001"
+    assert shop.status_line("TASK-002") == "- Status: PENDING — undone by going back to TASK-001"
     assert shop.dirt == []
     assert shop.git("rev-parse", f"refs/runner/replay/TASK-001-{before[:12]}") == before
     assert shop.git("merge-base", "HEAD", before) == before

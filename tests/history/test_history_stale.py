@@ -85,7 +85,7 @@ def test_an_edit_by_hand_makes_it_and_its_dependents_stale_with_the_fields(pair)
     assert ended.code == 3, ended.said
     assert pair.status_line("TASK-001").endswith("the task was edited since it was built: Command")
     assert pair.status_line("TASK-002") == (
-        "- Status: STALE — TASK-001 was edited; this depends on TASK-001"
+        "- Status: STALE — TASK-001 was edited; this task depends on TASK-001"
     )
     assert pair.statuses["TASK-003"] == "DONE"
     first, second = pair.happened("task.staled")
@@ -186,7 +186,7 @@ def test_a_replay_lets_it_go_and_the_run_goes_on_from_there(halted):
     assert halted.statuses == dict(
         zip(halted.statuses, ("DONE", "PENDING", "PENDING", "PENDING"), strict=True)
     )
-    assert halted.status_line("TASK-004") == "- Status: PENDING — came after TASK-001"
+    assert halted.status_line("TASK-004") == "- Status: PENDING — undone by going back to TASK-001"
     assert halted.git("branch", "--list", DRAFT)
     ended = halted.run("--reuse", "--no-sandbox")
     assert ended.code in (1, 4), ended.said  # it is built anew, on whatever has landed by then
@@ -211,7 +211,7 @@ def test_a_rejected_change_says_so_and_what_is_approved_is_not_asked_for_again(h
     (shown,) = (one for one in halted.runner("status").out.splitlines() if one[:8] == "TASK-004")
     assert "PENDING " in shown
     assert "rejected" in shown
-    assert "waits for you to approve" not in shown
+    assert "approve or reject this change" not in shown
 
 
 def test_an_undo_of_what_it_breaks_lets_it_go(halted):
@@ -227,4 +227,4 @@ def test_an_undo_of_what_all_of_them_need_leaves_none_of_them_done(halted):
     said = halted.runner("undo", "TASK-001", "--yes")
     assert said.code == 0, said.said
     assert [*halted.statuses.values()] == ["PENDING", "STALE", "STALE", "PENDING"]
-    assert "TASK-001 was undone; this depends on TASK-001" in halted.status_line("TASK-003")
+    assert "TASK-001 was undone; this task depends on TASK-001" in halted.status_line("TASK-003")

@@ -54,7 +54,7 @@ def test_a_plan_whose_folder_was_moved_is_proven_where_it_is_now(workplace, file
     workplace.commit(message="moved")
     moved = Workplace(workplace.root / "packages/b", workplace.home)
     said = moved.runner("status").out
-    assert f"../a/{file} is gone since it was proven (was the plan's folder moved?)" in said
+    assert f"../a/{file} was deleted since it was proven (was the plan's folder moved?)" in said
     assert moved.runner("verify", "--all", "--trust").code == 0
     assert "unproven" not in moved.runner("status").out
     assert "nothing would run" in moved.runner("run", "--dry-run", "--trust").said

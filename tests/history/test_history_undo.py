@@ -32,7 +32,7 @@ def test_lines_that_later_tasks_build_on_refuse_it_with_the_list(shop):
     before = shop.everything()
     said = shop.runner("undo", "TASK-001", "--yes")
     assert said.code == 6
-    assert "later commits build on lines of TASK-001; nothing was changed" in said.err
+    assert "later commits changed the same lines as TASK-001; nothing was changed" in said.err
     assert (
         f"a.txt: TASK-002 ({commit_of(shop, 'TASK-002')[:12]} feat(TASK-002): second)" in said.err
     )
@@ -85,7 +85,7 @@ def test_who_depends_on_what_was_undone_is_told_why(workplace):
     )
     workplace.run()
     said = workplace.runner("undo", "TASK-001", "--json", "--yes").document
-    note = "TASK-001 was undone; this depends on TASK-001"
+    note = "TASK-001 was undone; this task depends on TASK-001"
     assert said["stale"] == [{"id": "TASK-002", "note": note, "via": "TASK-001"}]
     assert workplace.statuses["TASK-002"] == "STALE"
     (event,) = workplace.happened("task.staled")

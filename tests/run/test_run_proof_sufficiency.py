@@ -126,7 +126,9 @@ def test_a_type_that_promises_an_interface_says_it_by_contracts(fields, lacks):
     found = unprovable(task, settings_of(require_contracts="api"), BLOCKS)
     assert (found is not None) is lacks
     if found:
-        assert found[1].startswith("it has type api but no Contracts; add Contracts: openapi")
+        assert found[1].startswith(
+            "type api needs Contracts, but the task has none; add Contracts: o"
+        )
 
 
 def test_data_needs_its_schema_where_that_is_asked_for():

@@ -53,7 +53,7 @@ def test_only_who_says_the_same_again_takes_it_back(who, found):
 
 def test_the_advice_names_both_tasks_and_the_file():
     assert which_to_edit("TASK-009", {"TASK-002": "rules.txt", "TASK-003": "x"}) == (
-        "TASK-002 cannot be built on it: its own blocks write rules.txt; "
+        "TASK-002 cannot be built on this change: its own blocks write rules.txt; "
         "edit the blocks of TASK-002 or of TASK-009"
     )
 

@@ -85,7 +85,7 @@ def test_a_check_is_said_to_have_failed_as_often_as_it_did(workplace, monkeypatc
     one_task(workplace)
     assert workplace.run().code == 1
     line = workplace.status_line("TASK-001")
-    assert "3 attempts failed, the last by TC-001; work kept on" in line
+    assert "3 attempts failed, the last because of TC-001; work kept on" in line
 
 
 def test_a_command_that_gives_the_same_bytes_again_is_called_twice(workplace):

@@ -32,7 +32,7 @@ def test_what_an_older_task_of_the_same_id_left_is_no_work_of_the_new_one(built)
     assert verified.code == 0, verified.said
     built.git("rm", "-q", "m.py", "test_m.py")
     built.git("commit", "-qm", "the old one goes")
-    assert "is gone since it was proven" not in built.runner("status").said
+    assert "was deleted since it was proven" not in built.runner("status").said
     code, said = again(built)
     assert (code, "is gone" in said) == (0, False), said
 

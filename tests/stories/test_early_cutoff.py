@@ -188,7 +188,7 @@ def test_at_a_terminal_an_edit_is_asked_about_at_once(built):
     since = len(built.events)
     asked, code = at_terminal(built, "r")
     assert "STALE TASK-001 The rule of overlaps: the task was edited since it was built" in asked
-    assert "  STALE TASK-002 API: TASK-001 was edited; this depends on TASK-001" in asked
+    assert "  STALE TASK-002 API: TASK-001 was edited; this task depends on TASK-001" in asked
     assert "  STALE TASK-003 Page: " in asked
     assert code == 0
     assert modes(built, since) == PROVEN

@@ -132,7 +132,7 @@ def test_what_a_command_writes_without_a_proof_is_blocked_before_it_runs(workpla
     assert "- Proof: none — reason" in ended.out
     # A contract that only compiles is none.
     nothing = (
-        "lint, type checks or a compiler check it, and nothing runs any part of what its command"
+        "lint, type checks or a compiler check it, and no test runs any part of what its command"
     )
     assert f"BLOCKED TASK-004 (proof): only {nothing} writes" in ended.out
     assert "  next: add - Test contracts:" in ended.out
@@ -338,7 +338,7 @@ def test_what_a_person_set_done_is_proven_before_it_is_built_on(workplace):
     )
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    assert "TASK-001 is re-tested: only a person marked it DONE" in ended.err
+    assert "TASK-001 is re-tested: a person marked it DONE without a proof" in ended.err
     assert grades(workplace)["TASK-001"][:2] == ("proven", "tests")
     assert workplace.happened("attempt.started", "TASK-001") == []
     assert workplace.subjects.count("feat(TASK-001): work") == 0

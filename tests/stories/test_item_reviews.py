@@ -177,6 +177,6 @@ def test_assurance_refuses_a_task_without_acceptance_items(shop):
         place.edit_plan("- A2: ", "- ")
         found = place.runner("validate")
         assert found.code != 0
-        assert "no line of Acceptance has one" in found.said
+        assert "no line of Acceptance has an ID" in found.said
         assert place.run().code != 0
         assert not place.has("artifacts") or not place.happened("attempt.started")

@@ -75,7 +75,7 @@ def test_a_change_that_breaks_another_task_is_held_until_both_land_in_one_step(h
     assert ended.code == 4
     assert workplace.statuses == HALTED
     assert "TASK-003 changed rules.py:2; TC-002 fails" in workplace.status_line("TASK-002")
-    assert "waits for you to approve or reject TASK-002" in workplace.status_line("TASK-003")
+    assert "breaks TASK-002: approve or reject this change" in workplace.status_line("TASK-003")
     assert workplace.read("rules.py") == OVERLAP
     assert "test_rules.py" in workplace.git("ls-tree", "--name-only", DRAFT)
     for way in ("runner approve TASK-002", "runner reject TASK-003"):
@@ -223,7 +223,7 @@ def test_the_advice_names_the_blocks_to_edit(undone):
     assert listed.count("edit the blocks") == 2, listed  # below each of the two
     assert "after runner approve: rebuilt" not in listed
     for said in (place.runner("why", "TASK-001"), place.runner("why", "TASK-002")):
-        assert "next: TASK-001 cannot be built on it: its own blocks write one.txt" in said.out
+        assert "TASK-001 cannot be built on this change: its own blocks write one.txt" in said.out
     told = (ended.said, *(place.runner(*words).out for words in (["why"], ["review"])))
     advised = [line for text in told for line in text.splitlines() if "keeps it" in line]
     assert advised, told

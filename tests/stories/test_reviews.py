@@ -94,7 +94,7 @@ def test_a_no_holds_though_nobody_reviews_any_more(workplace, calls):
     assert "BLOCKED TASK-001 (review)" in ended.out
     assert not workplace.has("out.txt")
     line = workplace.status_line("TASK-001")
-    assert "review failed; it repeated output that was rejected before" in line
+    assert "review failed; the last attempt repeated rejected output" in line
 
 
 # --- by a command, and by the repository ----------------------------------------------

@@ -91,7 +91,7 @@ def test_a_change_that_the_blocks_do_not_know_of_is_said_and_frees_what_rests_on
         assert built.statuses == {"TASK-001": "STALE", "TASK-002": "STALE"}
         assert built.runner("approve", "TASK-001").code == 0
         ended = built.run()
-        told = "TASK-001 was rebuilt and nothing changed; edit its blocks to make the change"
+        told = "TASK-001 was rebuilt and nothing changed; edit its code blocks in the plan to make"
         assert told in ended.err, ended.said
         assert ended.code == 0, ended.said
         assert built.statuses == {"TASK-001": "DONE", "TASK-002": "DONE"}

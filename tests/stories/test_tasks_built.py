@@ -309,7 +309,9 @@ def test_a_plan_as_planners_write_it_is_run_and_edited_in_place(workplace, monke
     assert foreseen["batches"] == [["TASK-002", "TASK-003"]]  # TASK-004 is an api without Contracts
     ended = workplace.run()
     assert ended.code == 3, ended.said
-    assert "it has type api but no Contracts" in workplace.status_line("TASK-004", "###")
+    assert "type api needs Contracts, but the task has none" in workplace.status_line(
+        "TASK-004", "###"
+    )
     monkeypatch.setenv("RUNNER_PROOF_REQUIRE_CONTRACTS", "none")
     ended = workplace.run()
     assert ended.code == 0, ended.said

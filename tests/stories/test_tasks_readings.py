@@ -148,7 +148,7 @@ def test_a_revert_by_the_person_does_not_confuse_and_pending_rebuilds(built):
     assert not built.has("b.txt")
     assert built.run().code == 3
     assert modes(built, "TASK-002") == ["build"]
-    stale = "- Status: STALE — b.txt is gone since it was proven"
+    stale = "- Status: STALE — b.txt was deleted since it was proven"
     assert built.status_line("TASK-002") == stale
     built.edit_plan(stale, "- Status: PENDING")
     assert built.run().code == 0

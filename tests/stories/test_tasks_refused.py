@@ -52,7 +52,7 @@ def test_a_secret_in_a_block_lands_nowhere(workplace):
     assert draft in workplace.branches
     assert "ok.py" in workplace.git("ls-tree", "-r", "--name-only", draft)
     assert "pay.py" not in workplace.git("ls-tree", "-r", "--name-only", draft)
-    assert "Left out, since they were refused: pay.py" in workplace.git("log", "-1", draft)
+    assert "Left out, because refused: pay.py" in workplace.git("log", "-1", draft)
     slots = workplace.home.glob("cache/runner/repositories/*/slots")
     assert not [path for slot in slots for path in _holding(slot, key)]
 

@@ -177,7 +177,7 @@ def test_it_is_ended_in_time_gives_way_to_the_end_of_a_run_and_waits_out_an_over
     workplace.runner("approve", "TASK-002")
     ended, sessions = again(approved(OVERLOADED), BACKOFF="100", RUN_MINUTES="0.01")
     assert (ended.code, sessions) == (4, 1), ended.said
-    why = "could not be built on it (the run has used its limit of 0.01 minutes)"
+    why = "could not be built on this change (the run has used its limit of 0.01 minutes)"
     assert why in workplace.runner("show", "TASK-003").out
 
     workplace.runner("approve", "TASK-002")

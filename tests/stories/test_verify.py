@@ -230,7 +230,7 @@ def test_what_is_done_on_a_persons_word_and_fails_its_proof_is_built_on_by_nobod
     workplace.plan(first.replace("Status: PENDING", "Status: DONE"), second)
     ended = workplace.run()
     assert ended.code == 3
-    assert "only a person marked it DONE, and its re-test failed: TC-001" in ended.said
+    assert "a person marked it DONE without a proof, and its re-test failed: TC-001" in ended.said
     assert workplace.statuses == {"TASK-001": "STALE", "TASK-002": "PENDING"}
     assert workplace.landings == []
 

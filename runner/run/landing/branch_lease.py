@@ -134,7 +134,7 @@ class BranchLease(Struct, dict=True):
             if self._swap_in(there, seen, reason) and self._is_sole_holder(reason):
                 return
         raise PublishError(
-            f"the lease of {display(self.branch)} changed while it was being taken",
+            f"the lease of {display(self.branch)} changed while this run was taking it",
             hint="another run is starting now: see `runner team lease`, then run again",
             code=ExitCode.CONFLICT,
         )

@@ -55,7 +55,7 @@ def _draft_message(task: Task, outcome: Outcome, left_out: list[str]) -> str:
     lines = [f"draft({task.id}): attempt {outcome.attempt} did not pass", ""]
     lines += [f"- {_one_line(finding)}" for finding in outcome.findings if finding.refuses]
     if left_out:
-        lines += ["", "Left out, since they were refused: " + ", ".join(map(display, left_out))]
+        lines += ["", "Left out, because refused: " + ", ".join(map(display, left_out))]
     return redact("\n".join(lines) + "\n")  # a name can be a key
 
 
@@ -169,14 +169,14 @@ def adopt(repository: Repository, branch: str) -> Adopted:
     changes = tuple(change for change in made if not _is_own_document(repository, base, change))
     if not changes:
         raise RunnerError(
-            f"{branch} has no changes that are not already here",
+            f"this branch already has all changes of {branch}",
             hint=f"git log {head[:12]}..{branch}",
         )
     merged = carry(repository, (base, head), changes)
     if merged.conflicts:
         raise RunnerError(
             f"{branch} and {repository.head().shown} both changed {', '.join(merged.conflicts)}",
-            hint=f"git switch {branch} && git merge {repository.head().shown}, then adopt it again",
+            hint=f"git switch {branch} && git merge {repository.head().shown}, then run again",
             code=ExitCode.CONFLICT,
         )
     return Adopted(branch, commit, tuple(merged.changes))

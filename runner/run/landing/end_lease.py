@@ -66,7 +66,7 @@ class EndLease(BranchLease):
             whose = f"{display(self.branch)} of {display(self.name)}"
             self.trouble = f"somebody pushed to {whose} during publishing"
         self.trouble = self.trouble or self._explain(came)
-        raise PublishError(self.trouble, hint="runner run", code=ExitCode.CONFLICT)
+        raise PublishError(self.trouble, hint="run again: runner run", code=ExitCode.CONFLICT)
 
 
 def open_lease(

@@ -285,4 +285,6 @@ def _accuse(culprit: BatchMember, before: Sequence[BatchMember], run: Outcome) -
 def _name_others(finding: Finding, names: str) -> Finding:
     if not (names and finding.refuses):
         return finding
-    return replace(finding, message=f"{finding.message}; it passes with {names} alone")
+    return replace(
+        finding, message=f"{finding.message}; the gate passes with {names} without this task"
+    )

@@ -360,7 +360,7 @@ class Lander(Struct):
         # edit is kept, and ours waits as a staged write.
         late = safe_io.place(self.root, changes, converts=self._converts)
         for change in late:
-            with self.journal.tolerate(f"{task}: no staged copy of {change.path}"):
+            with self.journal.tolerate(f"{task}: could not stage a copy of {change.path}"):
                 self.staging.stage([change], run=self.journal.run, task=task, attempt=attempt)
         late_paths = tuple(change.path for change in late)
         index.place()

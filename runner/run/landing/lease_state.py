@@ -145,8 +145,8 @@ def make_held_error(name: str, branch: str, there: LeaseState, seconds: float) -
     return PublishError(
         f"{display(branch)} is being built {there.lease}",
         where=f"{display(name)} {display(there.ref)}",
-        hint="wait, or build another branch (runner run --branch NAME); a run takes the lease over "
-        f"when it is unchanged for {patience:g} s; to take it now: "
+        hint="wait, or build another branch (runner run --branch NAME); a run takes over a lease "
+        f"that is unchanged for {patience:g} s; to take it now: "
         "runner team lease --take --reason WHY",
         code=ExitCode.CONFLICT,
     )
@@ -157,7 +157,8 @@ def make_refused_error(name: str, branch: str, output: str) -> PublishError:
     return PublishError(
         f"{display(name)} rejected the lease of {display(branch)}",
         detail=output,
-        hint="leases need atomic pushes: runner doctor --remote; no lease: RUNNER_GIT_PUBLISH=none",
+        hint="leases need atomic pushes (check: runner doctor --remote); "
+        "to run without a lease: RUNNER_GIT_PUBLISH=none",
         code=ExitCode.USAGE,
     )
 
@@ -167,6 +168,6 @@ def make_unanswered_error(error: RemoteDownError) -> RunnerError:
     return RunnerError(
         f"{error.message}, so it is unknown whether the last landing arrived there",
         detail=error.detail,
-        hint="run again when it answers: the next run checks it first, then continues",
+        hint="run again when the remote answers: the run then checks that landing first",
         code=ExitCode.CONFLICT,
     )

@@ -189,5 +189,5 @@ def conflicts(paths: Iterable[str], base: str) -> tuple[Finding, ...]:
 def _give_back(id_: str, findings: tuple[Finding, ...], journal: JournalWriter) -> None:
     attempt = journal.state.task(id_).last_attempt
     journal.note(TaskFailed(findings=findings), task=id_, attempt=attempt)
-    note = f"{findings[0].path} was changed since: rebuilt"
+    note = f"{findings[0].path} changed on the branch: rebuilding"
     journal.note(TaskApproved(by="runner", note=note), task=id_, durable=True)

@@ -160,7 +160,7 @@ def loops(tries: Sequence[Try]) -> tuple[str, ...]:
     is left out: waiting is no loop.
     """
     worked = [one for one in tries if _says_of_the_work(one)]
-    found = {one.attempt: "it repeated itself" for one in worked if CHECK in one.checks}
+    found = {one.attempt: "the agent repeated itself" for one in worked if CHECK in one.checks}
     for before, now in pairwise(worked):
         if what := _explain_repeat(before, now):
             found[now.attempt] = f"{_name_both(before.attempt, now.attempt)} {what}"
@@ -218,5 +218,5 @@ def warning(tries: Sequence[Try]) -> Finding:
     return Finding(
         check=CHECK,
         message=loops(tries)[-1],
-        hint="start over, and solve it in another way",
+        hint="start over, and solve the task in another way",
     )

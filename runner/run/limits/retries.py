@@ -285,13 +285,13 @@ def all_failed(outcome: Outcome, tries: Sequence[Try]) -> str:
         return describe_failures(outcome, sum(budget.CHECK in one.checks for one in worked))
     if all(checks <= set(one.checks) for one in worked):
         return describe_failures(outcome, len(worked))
-    return f"{len(worked)} attempts failed, the last by {_checks_of(outcome)}"
+    return f"{len(worked)} attempts failed, the last because of {_checks_of(outcome)}"
 
 
 def _circle(tries: Sequence[Try]) -> str:
     """Return what the last attempt repeated."""
     found = failure_policy.loops(tries)
-    return found[-1] if found else "it repeated output that was rejected before"
+    return found[-1] if found else "the last attempt repeated rejected output"
 
 
 def _was_ended(outcome: Outcome) -> bool:
@@ -312,7 +312,7 @@ def _why_over(outcome: Outcome, over: Over, tries: Sequence[Try]) -> str:
         return all_failed(outcome, tries)
     if outcome.retry_after > failure_policy.LONGEST_ASKED:
         hours = outcome.retry_after / 3600
-        return f"{_first_refusal(outcome)}; it asks to wait {hours:.1f} hours"
+        return f"{_first_refusal(outcome)}; the service asks to wait {hours:.1f} hours"
     times = f" ({over.tries} times)" if over.tries > 1 else ""
     if over.tries < len(tries):
         times = f" ({over.tries} of {len(tries)} attempts)"

@@ -88,10 +88,10 @@ def phase_text(plan: TaskPlan, phase: int) -> str:
         return ""
     now, count = plan.phases[phase - 1], len(plan.phases)
     before = "; the earlier phases are already in the files" if phase > 1 else ""
-    after = "; leave the later phases alone" if phase < count else "; then all of it must pass"
+    after = "; leave the later phases alone" if phase < count else "; then all checks must pass"
     lines = [f"Now build phase {phase} of {count}: {now.title}{before}{after}."]
     lines += [f"{number}. {step}" for number, step in enumerate(now.steps, start=1)]
-    lines += ["Its files: " + ", ".join(now.files)] if now.files else []
+    lines += ["Files of this phase: " + ", ".join(now.files)] if now.files else []
     return "\n".join(lines) + "\n"
 
 

@@ -118,9 +118,11 @@ def _mistakes(
         if finding is not None and finding.refuses:
             yield replace(finding, check=CHECK)
         elif is_forbidden(path):
-            yield Finding(CHECK, f"no task may write {path!a}", path=path, hint="leave it out")
+            yield Finding(
+                CHECK, f"no task may write {path!a}", path=path, hint="plan without this file"
+            )
         elif (against := ruled(path)) is not None:
-            yield replace(against, check=CHECK, hint="plan without it")
+            yield replace(against, check=CHECK, hint="plan without this file")
         else:
             sound.append(path)
     if outside := [path for path in sound if not in_scope(path, task.outputs)]:
@@ -134,7 +136,7 @@ def _too_wide(task: Task, outside: list[str]) -> Finding:
         CHECK,
         f"the plan names files that are not in the Output files of {task.id}: {named}",
         path=outside[0],
-        hint=f"plan without them; this line of the task would allow them: {line}",
+        hint=f"plan without these files; this line of the task would allow them: {line}",
     )
 
 

@@ -111,7 +111,7 @@ def _defer_gates(task: Task, settings: Settings) -> dict[str, Proved]:
     own = {gate.name for gate in task.gates}
     gates = [gate for gate in settings.gates if gate.name not in own]
     checks = [commands.make_gate_check(gate, task, settings) for gate in gates]
-    why = "it runs with the last task that lands with this one"
+    why = "runs with the last task of the group that lands together"
     return {check.id: commands.make_skipped_proof(check, why) for check in checks}
 
 
@@ -164,7 +164,7 @@ def _with_submodules(findings: Sequence[Finding], site: WorkerContext) -> tuple[
     first = next((one for one in findings if one.refuses and not one.asks), None)
     if not lacking or first is None:
         return tuple(findings)
-    why = "not carried to workers of a cluster"
+    why = "not sent to workers of a cluster"
     if site.submodules is not None:
         why = "not checked out: git submodule update --init"
     verb = "are submodules, which are" if len(lacking) > 1 else "is a submodule, which is"

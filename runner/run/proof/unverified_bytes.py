@@ -61,17 +61,17 @@ class Unverified(NamedTuple):
     def why(self) -> str:
         """In words, as it stands behind `unproven`."""
         if not self.paths:
-            return "only a person marked it DONE"
+            return "a person marked it DONE without a proof"
         gone = bool(self.missing)
         every = self.missing or self.paths
         named = every[:2]
         more = len(every) - len(named)
         shown = ", ".join(named) + (f" and {more} more" if more else "")
         if self.claimed and not gone:
-            return f"the proof in the commit of {shown} is not about this content"
-        now, then = ("is", "was") if len(every) == 1 else ("are", "were")
-        became = f"{now} gone" if gone else f"{then} changed"
-        text = f"{shown} {became} since it was proven"
+            return f"the proof in its commit is for another version of {shown}"
+        verb = "was" if len(every) == 1 else "were"
+        became = "deleted" if gone else "changed"
+        text = f"{shown} {verb} {became} since it was proven"
         moved = gone and all(path.startswith("../") for path in named)
         return f"{text} (was the plan's folder moved?)" if moved else text
 

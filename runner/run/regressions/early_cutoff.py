@@ -120,7 +120,7 @@ def _break(change: Changed) -> str:
         document.bundle_document(change.path, lambda path: old if path == change.path else b"{}")
     )
     found = [one for one in compatibility.compare(kind, old, change.after) if one.breaking]
-    return f"{found[0].path} {found[0].text}".strip() if found else "it breaks its users"
+    return f"{found[0].path} {found[0].text}".strip() if found else "incompatible with its users"
 
 
 class StaleVerdict(Struct, frozen=True):
@@ -268,13 +268,13 @@ class EarlyCutoff(Struct, dict=True):
             self._let_go(known, TaskApproved(by=CUT_OFF, note=verdict.text, reuse=True))
             return True
         reason = next((self.built_anew[one] for one in verdict.asks if one in self.built_anew), "")
-        text = f"{verdict.text}; approve to rebuild this on it" if verdict.asks else verdict.text
+        text = f"{verdict.text}; approve to rebuild this task" if verdict.asks else verdict.text
         if reason and known.status is Status.STALE:
             self.built_anew[id_] = reason
             self._let_go(known, TaskApproved(by="person", note=f"{reason}; {verdict.text}"))
             return True
         if not verdict.proves and (known.cut_off or text not in ("", known.note)):
-            text = text or f"{known.via} is not DONE again; this depends on it"
+            text = text or f"{known.via} is not DONE yet; this task depends on it"
             self._say(known, text, via=known.via)
             return True
         return not verdict.proves and self._waits_for_another(known)
@@ -294,7 +294,7 @@ class EarlyCutoff(Struct, dict=True):
         rest = next((one for one in before if state.task(one).status is Status.STALE), "")
         if not rest or _is_through(rest, known.id, state):
             return False
-        self._say(known, f"{rest} is STALE; this depends on it", via=rest)
+        self._say(known, f"{rest} is STALE; this task depends on it", via=rest)
         return True
 
     def _say(self, known: TaskState, text: str, *, via: str = "") -> None:

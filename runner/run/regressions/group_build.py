@@ -103,8 +103,8 @@ class GroupBuild(Struct):
                     self._wait(group[0], chain, findings, f"{_words(refused)}: {_AGAIN}")
                     self.settlement.codes.add(ExitCode.CONFLICT)
                     return False
-        moved = "the branch kept moving"
-        self._wait(group[0], chain, findings, f"{moved}: {_AGAIN}")
+        moved = "new commits kept reaching the branch: approve the task again"
+        self._wait(group[0], chain, findings, moved)
         return False
 
     def _chain(self, group: Sequence[Task], findings: tuple[Finding, ...]) -> list[Link]:
@@ -126,7 +126,7 @@ class GroupBuild(Struct):
                 self._wait(group[0], links, findings, f"{asks}, and approve it")
                 return []
             else:
-                failed = f"could not be built on it{f' ({why})' if why else ''}"
+                failed = f"could not be built on this change{f' ({why})' if why else ''}"
                 note = f"{task.id} {failed}: {_AGAIN}"
                 self._wait(group[0], links, findings, note)
                 return []

@@ -76,7 +76,7 @@ def hold_again(culprit: str, findings: Iterable[Finding], journal: JournalWriter
 
 def _block(culprit: str, findings: Iterable[Finding], branch: str, journal: JournalWriter) -> None:
     findings = tuple(findings)
-    note = f"waits for you to approve or reject {', '.join(victims(findings))}"
+    note = f"breaks {', '.join(victims(findings))}: approve or reject this change"
     note += f"; work kept on {branch}" if branch else ""
     journal.note(
         TaskBlocked(reason=Reason.REGRESSION, note=note, draft=branch, findings=findings),
@@ -108,7 +108,7 @@ def _chain(victim: str, culprit: str, findings: Iterable[Finding]) -> str:
     """Return a note such as `TASK-009 changed src/db.py:41; TC-004 fails`."""
     mine = [one for one in findings if one.check.startswith(f"{PREFIX}{victim}/")]
     failed = ", ".join(dict.fromkeys(one.check.partition("/")[2] for one in mine))
-    place = next((_place(one) for one in mine if one.path), "what it relies on")
+    place = next((_place(one) for one in mine if one.path), "what this task uses")
     return f"{culprit} changed {place}; {failed} {'fails' if ',' not in failed else 'fail'}"
 
 
@@ -299,6 +299,6 @@ def which_to_edit(culprit: str, paths: Mapping[str, str]) -> str:
     """Return which blocks to edit if victims cannot be built on a held change."""
     victim, path = next(iter(paths.items()))
     return (
-        f"{victim} cannot be built on it: its own blocks write {path}; edit the blocks of {victim} "
-        f"or of {culprit}"
+        f"{victim} cannot be built on this change: its own blocks write {path}; "
+        f"edit the blocks of {victim} or of {culprit}"
     )

@@ -143,7 +143,7 @@ class Tracer(Struct, dict=True):
             changes = proof_reuse.find_moved(self.repository, outcome.base, head)
             knowledge = self._load_knowledge(commit_tree(*made, sign=False).sha, changes)
             return explain(task, outcome, changes, knowledge)
-        return "it could not be determined"
+        return "the runner could not determine what the change affects"
 
     def find_untouched(
         self, done: Iterable[TaskState], head: str, documents: frozenset[str]
@@ -328,7 +328,7 @@ def _in_doubt(doubts: tuple[Why, ...]) -> tuple[Finding, ...]:
             path=first.path,
             line=first.line,
             severity=Severity.NOTE,
-            hint="add it to the Inputs of the tasks that use it, or run with --conservative",
+            hint="add the file to the Inputs of the tasks that use it, or run with --conservative",
         ),
     )
 
@@ -366,7 +366,7 @@ class TestSelection(Struct, dict=True):
 
     def everything(self, tasks: Iterable[Task], path: str) -> Iterator[Traced]:
         """Yield every proof of these tasks, because the effects are unknown."""
-        why = "it could not be determined what this breaks"
+        why = "the runner could not determine what this change breaks"
         for task in tasks:
             names = [one.id for one in task.test_contracts]
             names += [name for name, entry in name_checks(task) if entry.kind != "command"]

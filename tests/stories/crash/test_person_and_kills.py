@@ -248,7 +248,7 @@ def test_a_file_that_a_person_put_there_meanwhile_is_kept_and_ours_is_staged(lan
     assert ended.code == 0, ended.said
     assert house.read("one.txt") == b"a person's\n"
     assert house.git("show", "HEAD~1:one.txt") == "one\n"
-    assert "kept your own one.txt" in house.read("artifacts/build/CHECKPOINT.md").decode()
+    assert "kept your version of one.txt" in house.read("artifacts/build/CHECKPOINT.md").decode()
     staged = list((house.repo / "artifacts/build/staged/TASK-001").rglob("*"))
     assert b"one\n" in [file.read_bytes() for file in staged if file.is_file()]
     invariants.nothing_staged_is_lost(house.repo)
