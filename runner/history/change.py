@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from runner.plan.document import Plan
     from runner.plan.sections import PlanCommand
     from runner.run.journal_writer import JournalWriter
-    from runner.run.landing.plan_documents import PlanDocument
+    from runner.run.landing.status_writer import PlanDocument
 
 # --- what it makes STALE --------------------------------------------------------------
 

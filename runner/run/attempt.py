@@ -24,8 +24,7 @@ from runner.repo.trees import Snapshot
 from runner.run.evaluate import conclude, evaluate, screen
 from runner.run.permission_prompts import Questions
 from runner.run.proof.held_out import probe_enclosure
-from runner.run.proof.prove import make_gate_context, prove_standing
-from runner.run.proof.stages import measure_attempt, measure_stage
+from runner.run.proof.prove import make_gate_context, measure_attempt, measure_stage, prove_standing
 from runner.run.resource_locks import is_glob
 from runner.run.secret_leases import lend_secrets, renew_secrets
 from runner.text.display import display

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from runner.run.assignment import Assignment
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.status_writer import StatusWriter
-    from runner.run.limits.deadlines import Deadline
+    from runner.run.limits.budget import Deadline
     from runner.run.outcome_recorder import Scans
     from runner.run.outcomes import OutcomeHandler
     from runner.run.preparation import Preparation

@@ -15,8 +15,7 @@ from runner.process.supervise import run
 from runner.process.tools import find_project_python
 from runner.run.planned import phases
 from runner.run.proof import held_out
-from runner.run.proof.prove import make_gate_context, proof_of
-from runner.run.proof.stages import measure_stage
+from runner.run.proof.prove import make_gate_context, measure_stage, proof_of
 from runner.run.proof_sufficiency import too_little
 from runner.run.review import Answer
 from runner.run.reviewers import UNABLE, review_of

@@ -25,10 +25,9 @@ from runner.run.landing.lander import (
     Unavailable,
 )
 from runner.run.landing.moved_branch import LandingQueue, conflicts, put_back
-from runner.run.limits.deadlines import Scope
-from runner.run.limits.held_out_rounds import reason_of
+from runner.run.limits.budget import Scope
 from runner.run.limits.retries import CANCELLED, Retries, as_failed, describe_failures
-from runner.run.permission_prompts import PermissionPrompts, wait_for_answers
+from runner.run.permission_prompts import PermissionPrompts, reason_of, wait_for_answers
 from runner.run.regressions import regression
 from runner.run.regressions.early_cutoff import mark_stale_again
 from runner.run.regressions.proof_reuse import ProofReuse
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.gate_batch import BatchMember, BatchVerdict
     from runner.run.landing.lander import Lander, Link, Result
-    from runner.run.limits.deadlines import Deadline
+    from runner.run.limits.budget import Deadline
     from runner.run.outcome_recorder import OutcomeRecorder
     from runner.run.preparation import Preparation
     from runner.run.review import ChangeReview, Ruling

@@ -1,5 +1,7 @@
 """Ask a person for permission at the terminal, or store the question for later.
 
+Failed held-out tests become such a question, too: after some rounds a person decides.
+
 Permission rules ask before something is done. A proof's question (`Severity.QUESTION`) is no failed
 check: after one repair it is put once. The answer is a review of the proposal as a whole, by its
 digest and that of each question that was shown: it holds for no other bytes and no other question
@@ -20,8 +22,9 @@ from runner.gates.integrity import integrity_proof
 from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
 from runner.journal.permission_fold import waits
 from runner.journal.session_events import PermissionAnswered, PermissionAsked
-from runner.model import Action, Ending, Failure, Reason, Severity
-from runner.model.words import UNRUN
+from runner.model import Action, Ending, Failure, Finding, Reason, Severity, Verdict
+from runner.model.words import HELD_OUT, HELD_OUT_FAILED, UNRUN
+from runner.model.work import Doubt, ItemVerdict, rows_of, with_rows
 from runner.run.review import WHOLE, proposal_digest, question_digest
 from runner.text.display import display
 
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
-    from runner.model import Change, Finding, Outcome, Task
+    from runner.model import Change, Outcome, Task
     from runner.run.assignment import Assignment, WorkerContext
     from runner.run.journal_writer import JournalWriter
     from runner.run.outcome_recorder import OutcomeRecorder
@@ -266,3 +269,63 @@ def _answer(
 ) -> PermissionAnswered:
     tool, subject = question.tool, question.subject
     return PermissionAnswered(tool, subject, allowed, reason, by="person", once=once)
+
+
+_PRIVATE = (HELD_OUT, HELD_OUT_FAILED)
+
+
+def as_question(outcome: Outcome) -> Outcome:
+    """Return the outcome with failed held-out tests as a question for a person.
+
+    It is the same object where no such test failed, or where another check refuses, too.
+    """
+    failed = {one.id for one in outcome.proofs if one.held_out and one.verdict is Verdict.FAIL}
+    refusals = [one for one in outcome.findings if one.refuses and not one.asks]
+    known = {one.check for one in refusals}
+    if outcome.ending is not Ending.FAILED or not known or not known <= failed:
+        return outcome
+    findings = tuple(_ask(one) if one in refusals else one for one in outcome.findings)
+    return replace(outcome, findings=findings)
+
+
+def _ask(failure: Finding) -> Finding:
+    return replace(
+        failure,
+        check=HELD_OUT_FAILED,
+        message=f"{failure.check}: {failure.message}",
+        severity=Severity.QUESTION,
+    )
+
+
+def waive(outcome: Outcome, reason: str) -> Outcome:
+    """Return the outcome with its failed held-out contracts as waived by a person."""
+    failed = {one.id for one in outcome.proofs if one.held_out and one.verdict is Verdict.FAIL}
+    rows = tuple(
+        replace(row, verdict=ItemVerdict.CANNOT_TELL, doubt=Doubt.WAIVED)
+        if row.by in failed
+        else row
+        for row in rows_of(outcome.proofs)
+    )
+    note = f"waived by a person: {reason}"
+    proofs = tuple(
+        replace(one, verdict=Verdict.KNOWN, note=note) if one.id in failed else one
+        for one in outcome.proofs
+        if one.row is None
+    )
+    items = {row.item for row in rows}
+    return replace(outcome, proofs=with_rows(proofs, rows, items)) if failed else outcome
+
+
+def needs_reason(questions: Iterable[Finding]) -> bool:
+    """Return whether a person must say why they let these questions pass."""
+    return any(one.check in _PRIVATE for one in questions)
+
+
+def reason_of(questions: Iterable[Finding]) -> Reason:
+    """Return why a task waits that asks these questions."""
+    return Reason.HELD_OUT if needs_reason(questions) else Reason.REVIEW
+
+
+def without_private(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings that an implementer may read."""
+    return tuple(one for one in findings if one.check != HELD_OUT)

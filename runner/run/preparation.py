@@ -24,8 +24,7 @@ from runner.model.words import HELD_OUT_MISSING as MISSING
 from runner.plan.task_types import classify
 from runner.run.assignment import Assignment, RecordedWork
 from runner.run.limits.failure_policy import count_worked
-from runner.run.limits.held_out_rounds import without_private
-from runner.run.permission_prompts import answers_of
+from runner.run.permission_prompts import answers_of, without_private
 from runner.run.planned.phases import Step, files_of_plan, format_plan, plan_of
 from runner.run.preflight import find_lacking
 from runner.run.proof_sufficiency import stands_on_words

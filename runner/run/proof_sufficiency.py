@@ -1,5 +1,7 @@
 """Check whether a task's proof is sufficient, before an attempt and on the proof itself.
 
+`proof.assurance` may require independent evidence for every acceptance item.
+
 What a person set DONE is proven before anything is built on it; what has no proof is reported.
 """
 
@@ -10,11 +12,11 @@ from typing import TYPE_CHECKING
 from runner.gates import registry
 from runner.implementers import blocks, check
 from runner.journal.grading import grade_one
-from runner.model import Finding, ProvenBy, Reason, Status
-from runner.model.grades import CANNOT_FAIL, is_code, strongest, without_proof, would_show
+from runner.model import Finding, ProvenBy, Reason, Severity, Status
+from runner.model.grades import CANNOT_FAIL, grade_of, is_code, strongest, without_proof, would_show
 from runner.model.words import PROVES_NOTHING
+from runner.model.work import items_of
 from runner.plan.shell.shell_commands import starts_no_program, tests_in
-from runner.run.assurance import ITEMS_HINT, NO_ITEMS, lacks_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -219,3 +221,33 @@ def contracts_message(task: Task) -> str:
 def contracts_hint(task: Task) -> str:
     """Return the hint on what to write instead."""
     return f"add Contracts: {_CONTRACT[task.type]}: …, or Contracts: none — reason"
+
+
+ASSURANCE = "assurance"
+"""Check name of a question about work whose grade is too low."""
+NO_ITEMS = "assurance needs acceptance IDs, but no line of Acceptance has an ID"
+ITEMS_HINT = "write one line of Acceptance for each item: - A1: what must hold"
+WAYS = "hold out tests, set Test author, or let another model review each item"
+"""How a task can reach the grade."""
+
+
+def find_lack(proofs: Iterable[Proof]) -> Finding | None:
+    """Return the question about work that is not `independent`; None where it is."""
+    if grade_of(proofs).is_independent:
+        return None
+    return Finding(
+        ASSURANCE,
+        "assurance needs independent evidence, but the acceptance items have none",
+        severity=Severity.QUESTION,
+        hint=f"{WAYS}; or approve the work with its current grade",
+    )
+
+
+def wants_independence(task: Task, settings: Settings) -> bool:
+    """Return whether a task's work must be `independent`: the plan may only ask for more."""
+    return "independent" in (settings.proof.assurance, task.assurance)
+
+
+def lacks_items(task: Task, settings: Settings) -> bool:
+    """Return whether a task can never be `independent` as it is written, and must be."""
+    return wants_independence(task, settings) and task.writes_anything and not items_of(task)

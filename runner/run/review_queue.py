@@ -20,9 +20,7 @@ from runner.model import Ending, ReviewMode
 from runner.model.words import HELD_OUT, HELD_OUT_FAILED, ITEM_REVIEW, UNRUN
 from runner.model.work import AcceptanceRow, ItemVerdict, Judge, items_of, with_rows
 from runner.run import permission_prompts
-from runner.run.assurance import CHECK as ASSURANCE
-from runner.run.assurance import find_lack, wants_independence
-from runner.run.limits import held_out_rounds
+from runner.run.proof_sufficiency import ASSURANCE, find_lack, wants_independence
 from runner.run.review import (
     WHOLE_RUN,
     Answer,
@@ -190,7 +188,7 @@ class ReviewQueue(Struct):
         if not known:
             return outcome
         reason = find_reason(self.review.journal.state, task.id, outcome.changes, outcome.questions)
-        return permission_prompts.with_approval(held_out_rounds.waive(outcome, reason), reason)
+        return permission_prompts.with_approval(permission_prompts.waive(outcome, reason), reason)
 
     def settle_questions(self, task: Task, outcome: Outcome) -> Outcome:
         """Apply the answers to questions of the proof; open ones allow one repair."""
@@ -212,7 +210,7 @@ class ReviewQueue(Struct):
 
     def _ask_about_tests(self, task: Task, outcome: Outcome) -> Outcome:
         """Return the outcome with failed held-out tests as a question after the last round."""
-        asked = held_out_rounds.as_question(outcome)
+        asked = permission_prompts.as_question(outcome)
         if asked is outcome:
             return outcome
         state = self.review.journal.state
@@ -253,7 +251,7 @@ class ReviewQueue(Struct):
         """Ask at the terminal, and keep the answers."""
         lines = [f"{task.id} asks you:", *permission_prompts.format_questions(outcome.questions)]
         typed = asker.choose("\n".join(lines), permission_prompts.PROMPT)[:1]
-        waives = held_out_rounds.needs_reason(outcome.questions)
+        waives = permission_prompts.needs_reason(outcome.questions)
         reason = asker.choose("", "why? ") if typed == "r" or (typed == "y" and waives) else ""
         journal = self.review.journal
         if typed == "y" and (reason or not waives):

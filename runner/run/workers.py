@@ -1,22 +1,24 @@
-"""The worker pool: job slots with a scratch tree each, and one message queue."""
+"""The worker pool: job slots with a scratch tree each, and one message queue.
+
+Proofs may borrow the scratch trees of slots that no task needs.
+"""
 
 from __future__ import annotations
 
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
-from threading import Event
+from threading import Event, Lock
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from runner.gates.regression import Suspects
 from runner.run.attempt import attempt, stand
 from runner.run.review import Answer, Ruling
-from runner.run.spare_slots import SpareSlots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from runner.journal.events import Event as Happening
     from runner.journal.session_events import PermissionAnswered, PermissionAsked
@@ -302,3 +304,62 @@ class WorkerPool:
         for site in self._sites.values():
             site.close()
         self.lanes.close()
+
+
+class SpareSlots(Struct):
+    """Lends scratch trees to workers, from any thread; they are kept for the next who asks."""
+
+    slots: int
+    busy: Callable[[], int]
+    """Returns the number of tasks in progress."""
+    make_site: Callable[[int], WorkerContext]
+    _lent: int = 0
+    _made: int = 0
+    _idle: list[WorkerContext] = field(default_factory=list)
+    _lock: Lock = field(default_factory=Lock)
+
+    @contextmanager
+    def claim(self) -> Iterator[bool]:
+        """Reserve a slot for the duration of the block, if one is free, and yield whether it was.
+
+        No scratch tree is made: what is claimed works elsewhere.
+        """
+        with self._lock:
+            free = self.busy() + self._lent < self.slots
+            self._lent += free
+        try:
+            yield free
+        finally:
+            with self._lock:
+                self._lent -= free
+
+    @contextmanager
+    def lend(self) -> Iterator[WorkerContext | None]:
+        """Lend a site for the duration of the block; None if every slot is busy."""
+        with self.claim() as free:
+            if not free:
+                yield None
+                return
+            with self._lock:
+                site, number = self._idle.pop() if self._idle else None, self.slots + self._made
+                self._made += site is None
+            try:
+                # Without the lock, since making a scratch tree is slow; the number is already
+                # reserved.
+                site = site or self.make_site(number)
+                yield site
+            finally:
+                with self._lock:
+                    self._idle += [site] if site else []
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether what is lent is still nobody's: no task has started in its place."""
+        with self._lock:
+            return self.busy() + self._lent <= self.slots
+
+    def close(self) -> None:
+        """Close the idle scratch trees."""
+        for site in self._idle:
+            site.close()
+        self._idle.clear()

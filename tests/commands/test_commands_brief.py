@@ -59,7 +59,7 @@ def test_files_come_from_the_last_commit_and_not_from_what_nobody_saved_in_git(g
     text = shop.runner("brief", "1").out
     assert "class Store: ..." in text
     assert "unsaved" not in text
-    assert "### `src/models.py` (imports it, or is imported by it)" in text
+    assert "### `src/models.py` (imports a file of this task, or is imported by one)" in text
 
 
 def test_settings_say_what_may_be_read_and_where_skills_are(ground):

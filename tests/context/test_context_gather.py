@@ -68,7 +68,7 @@ def test_a_brief_holds_type_tests_skills_decisions_files_and_index(tmp_path):
     )
     files = section(brief.text, "Context files")
     assert files.startswith("### `src/store.py` (named by the task)\n\n```python\nfrom models")
-    assert "### `src/models.py` (imports it, or is imported by it)" in files
+    assert "### `src/models.py` (imports a file of this task, or is imported by one)" in files
     assert "tests/test_store.py" not in files
     index = section(brief.text, "File index (path | exported names | lines)")
     assert "src/store.py | Store | 4\n" in index

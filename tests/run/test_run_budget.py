@@ -14,8 +14,17 @@ from runner.run.landing.status_writer import TimeQuota
 from runner.run.limits import (
     budget,
 )
-from runner.run.limits.budget import BudgetLimits, RunBudget, Spent, reopen_raised
-from runner.run.limits.deadlines import Deadline, Deadlines, Scope, of_attempt, of_run
+from runner.run.limits.budget import (
+    BudgetLimits,
+    Deadline,
+    Deadlines,
+    RunBudget,
+    Scope,
+    Spent,
+    limit_attempt,
+    limit_run,
+    reopen_raised,
+)
 
 CALL = Usage(input_tokens=700, output_tokens=100, dollars=0.5, tool_calls=3)
 TASK = a_task(budget=Budget(tokens=1000))
@@ -116,11 +125,11 @@ def test_only_a_raised_budget_lets_a_task_go_on():
 def test_an_attempt_ends_with_its_own_minutes_or_its_tasks():
     known = TaskState("TASK-001", tries=(Try(1, "", (), 90.0),))
     settings = settings_of(minutes=2, attempt_minutes=1)
-    assert of_attempt(TASK, known, settings, 10.0) == Deadline(40.0, Scope.TASK, 2)
+    assert limit_attempt(TASK, known, settings, 10.0) == Deadline(40.0, Scope.TASK, 2)
     settings = settings_of(minutes=30, attempt_minutes=1)
-    assert of_attempt(TASK, known, settings, 10.0) == Deadline(70.0, Scope.ATTEMPT, 1)
-    assert of_run(settings, 10.0) is None
-    assert of_run(settings_of(run_minutes=3), 10.0) == Deadline(190.0, Scope.RUN, 3)
+    assert limit_attempt(TASK, known, settings, 10.0) == Deadline(70.0, Scope.ATTEMPT, 1)
+    assert limit_run(settings, 10.0) is None
+    assert limit_run(settings_of(run_minutes=3), 10.0) == Deadline(190.0, Scope.RUN, 3)
 
 
 def test_deadlines_are_named_once_when_they_are_over():

@@ -4,7 +4,7 @@ import pytest
 
 from runner.journal.task_state import Try
 from runner.model import Failure, Reason
-from runner.run.limits.deadlines import Backoff, chance
+from runner.run.limits.budget import Backoff, chance
 from runner.run.limits.failure_policy import (
     COURSES,
     Again,

@@ -129,7 +129,7 @@ def test_the_suite_runs_once_and_else_until_the_culprit_is_found(
     if culprit:
         (finding,) = verdict.culprit.outcome.findings
         assert finding.detail == "tests/a.py::test_a"
-        assert ("it passes with A" in finding.message) == bool(lands)
+        assert ("the gate passes with A" in finding.message) == bool(lands)
     for one in verdict.passed:
         (proof,) = one.outcome.proofs
         assert proof.verdict is Verdict.PASS

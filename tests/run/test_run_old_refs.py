@@ -9,8 +9,7 @@ from runner.model import Action, Change, digest_of
 from runner.repo.commit import commit_tree
 from runner.repo.read import Repository
 from runner.repo.refs import keep_ref, list_refs, own_name, read_ref
-from runner.run.landing.drafts import load_held_changes
-from runner.run.landing.old_refs import move_old_refs
+from runner.run.landing.drafts import load_held_changes, move_old_refs
 
 
 def git(folder, *words):

@@ -23,7 +23,7 @@ from runner.plan.graph import TaskGraph
 from runner.run.engine import Engine
 from runner.run.frontier import UNKNOWN_SECONDS, Frontier, forecast
 from runner.run.landing.gate_batch import GateBatch
-from runner.run.limits.deadlines import Backoff
+from runner.run.limits.budget import Backoff
 from runner.run.resource_locks import ResourceLocks
 from runner.run.review_queue import ReviewQueue
 from runner.run.selection import Selection, find_id, select_ids

@@ -8,9 +8,8 @@ import pytest
 from runner import effects
 from runner.model import Status
 from runner.repo.read import Repository
-from runner.run.landing.plan_documents import OwnershipDocument, PlanDocument
 from runner.run.landing.record_commit import SUBJECT, LastRecord, follow, record
-from runner.run.landing.status_writer import StatusWriter
+from runner.run.landing.status_writer import OwnershipDocument, PlanDocument, StatusWriter
 
 PLAN = "# Shop\n\n## TASK-001: One\n\n- Status: PENDING\n"
 MAP = "| File | Tasks |\n|---|---|\n| `mine.txt` | TASK-009 |\n"

@@ -5,7 +5,7 @@ from run_build import a_task
 
 from runner import effects
 from runner.model import Action, Block, BlockKind, Change, digest_of
-from runner.run.limits.deadlines import Backoff
+from runner.run.limits.budget import Backoff
 from runner.run.limits.retries import CANCELLED
 from runner.run.regressions.group_build import Pace
 from runner.run.regressions.regression import find_taken_back, which_to_edit

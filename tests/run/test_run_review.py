@@ -34,7 +34,6 @@ from runner.model import (
 )
 from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge, with_rows
 from runner.plan.document import read_plan
-from runner.run.assurance import lacks_items, wants_independence
 from runner.run.item_review import (
     AnswerError,
     ItemReview,
@@ -47,6 +46,7 @@ from runner.run.item_review import (
     prompt_digest,
     review_items,
 )
+from runner.run.proof_sufficiency import lacks_items, wants_independence
 from runner.run.review import (
     WHOLE,
     Answer,

@@ -15,9 +15,9 @@ from runner.errors import RunnerError
 from runner.journal.task_state import TaskState
 from runner.model import Action, Change, Proof, Status, Verdict, digest_of
 from runner.plan.edit import find_spans
-from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.status_writer import (
     TRIES,
+    PlanDocument,
     StatusWriter,
     find_differing,
     format_note,

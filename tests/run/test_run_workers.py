@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from runner.config.values import count_cores
 from runner.repo.scratch import Scratch
 from runner.run import workers
-from runner.run.spare_slots import SpareSlots
 from runner.run.worker_setup import LastLook
-from runner.run.workers import WorkerPool
+from runner.run.workers import SpareSlots, WorkerPool
 
 
 @dataclass

@@ -38,8 +38,7 @@ from runner.project import BUILD
 from runner.repo.read import Repository
 from runner.run.journal_writer import JournalWriter
 from runner.run.landing.drafts import let_go
-from runner.run.limits.held_out_rounds import needs_reason
-from runner.run.permission_prompts import approvals
+from runner.run.permission_prompts import approvals, needs_reason
 from runner.run.planned.task_plans import MOST
 from runner.run.regressions import regression
 from runner.run.review import (

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from runner.app.observer import Observer
     from runner.app.prove import publish
     from runner.app.prove.publish import Publisher
-    from runner.history import replay
-    from runner.history.replay import Replay
+    from runner.history import revert
+    from runner.history.revert import Replay
     from runner.journal.state import RunState
     from runner.plan.sections import PlanCommand
     from runner.project import Project, Reading
@@ -58,7 +58,7 @@ else:
     transaction = lazy_module("runner.app.change.transaction")
     saved_file = lazy_module("runner.app.build.saved_file")
     publish = lazy_module("runner.app.prove.publish")
-    replay = lazy_module("runner.history.replay")
+    revert = lazy_module("runner.history.revert")
 
 
 _NEW_OBJECTS = 20_000
@@ -322,7 +322,7 @@ def _confirm_replays(session: Session, ids: Sequence[str], asker: Asker | None) 
 
 def _look_back(session: Session, id_: str) -> Replay:
     state = session.journal.state
-    return replay.plan_replay(session.repository, state, id_, session.own_documents)
+    return revert.plan_replay(session.repository, state, id_, session.own_documents)
 
 
 def _apply_lines(

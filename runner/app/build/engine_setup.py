@@ -31,10 +31,8 @@ from runner.run.engine import Engine
 from runner.run.interruption import Cancellations, Interruption
 from runner.run.journal_writer import begin
 from runner.run.landing.moved_branch import PlanConflict, carry_held
-from runner.run.landing.plan_documents import PlanDocument
-from runner.run.landing.status_writer import StatusWriter, find_differing, statuses_of
-from runner.run.limits.budget import RunBudget, reopen_raised
-from runner.run.limits.deadlines import of_run
+from runner.run.landing.status_writer import PlanDocument, StatusWriter, find_differing, statuses_of
+from runner.run.limits.budget import RunBudget, limit_run, reopen_raised
 from runner.run.outcome_recorder import OutcomeRecorder
 from runner.run.outcomes import OutcomeHandler
 from runner.run.permission_prompts import PermissionPrompts
@@ -283,7 +281,7 @@ class _Building(Struct, dict=True):
             cutting_off=cutting_off,
             edited=self._describe_edit,
             fail_fast=self.options.fail_fast,
-            run_until=of_run(settings, session.began),
+            run_until=limit_run(settings, session.began),
             upkeep=(session.ownership.keep_up, session.scans.collect),
         )
 

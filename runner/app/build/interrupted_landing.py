@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.journal.lock import RunLock
 from runner.project import BUILD, Project
-from runner.run.landing.stale_index_lock import finish_left_index
+from runner.run.crash_cleanup import finish_left_index
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

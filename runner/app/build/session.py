@@ -45,8 +45,8 @@ from runner.run.journal_writer import JournalWriter, finish
 from runner.run.landing.drafts import let_go
 from runner.run.landing.lander import Lander
 from runner.run.landing.manual_commit import ManualCommit
-from runner.run.landing.plan_documents import OwnershipDocument, PlanDocument
 from runner.run.landing.record_commit import LastRecord, follow, record
+from runner.run.landing.status_writer import OwnershipDocument, PlanDocument
 from runner.run.outcome_recorder import Scans
 from runner.text.wording import plural
 from runner.writes.log import WriteLog
@@ -67,12 +67,10 @@ if TYPE_CHECKING:
     from runner.repo.head import Head
     from runner.repo.read import Repository
     from runner.run.journal_writer import Listener
-    from runner.run.landing import stale_index_lock
     from runner.run.landing.branch_lease import BranchLease
     from runner.run.landing.record_commit import RunDocument
     from runner.run.reconcile import Facts
 else:
-    stale_index_lock = lazy_module("runner.run.landing.stale_index_lock")
     build_branch = lazy_module("runner.app.build.build_branch")
     remote = lazy_module("runner.repo.remote")
 
@@ -147,7 +145,7 @@ class Session(Struct, dict=True):
         folders = self.repository.folders
         free_dead_locks(folders.git)
         if os.path.lexists(folders.git / "index.lock"):
-            stale_index_lock.finish_left_index(folders, lambda: self.journal.state.open_landing)
+            crash_cleanup.finish_left_index(folders, lambda: self.journal.state.open_landing)
 
     def _take_lease(self) -> None:
         """Acquire the lease of the remote branch. Raises RunnerError if it cannot be acquired.

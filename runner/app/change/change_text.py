@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runner.app.change.rebuild import LandedStep, RebuiltStep
     from runner.app.change.transaction import RecordedChange, Replayed, Undone
     from runner.history.change import ChangePreview
-    from runner.history.replay import Replay
+    from runner.history.revert import Replay
 
 _SHOWN = 20
 """Names and files listed individually."""

@@ -19,16 +19,14 @@ from runner.errors import ExitCode, RunnerError
 from runner.held_out.store import FileRecord, make_store_id
 from runner.history import change as history
 from runner.history import revert as history_undo
-from runner.history.replay import plan_replay
-from runner.history.revert import format_list, require_free, take_back
+from runner.history.revert import format_list, plan_replay, require_free, take_back
 from runner.impact.reach import find_reaching
 from runner.lazy_module import lazy_module
 from runner.model import Action, Status, digest_of
 from runner.plan.diagnostic import refusal
 from runner.repo.read import Repository
 from runner.run.journal_writer import begin
-from runner.run.landing.plan_documents import PlanDocument
-from runner.run.landing.status_writer import StatusWriter, needs_write, note_in
+from runner.run.landing.status_writer import PlanDocument, StatusWriter, needs_write, note_in
 from runner.run.selection import find_id
 
 if TYPE_CHECKING:
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
 
     from runner.app.change import impact_question
     from runner.history.change import ChangePreview
-    from runner.history.replay import Replay
-    from runner.history.revert import Back
+    from runner.history.revert import Back, Replay
     from runner.journal.state import RunState
     from runner.model import Task
     from runner.plan.document import Plan

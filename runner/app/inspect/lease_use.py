@@ -20,8 +20,8 @@ from runner.repo.lease_text import LeaseHolder, refs_of, write_lease
 from runner.repo.read import Repository
 from runner.repo.remote import Move, Remote, Swap
 from runner.report.documents import document
+from runner.run.landing.branch_lease import find_protection
 from runner.run.landing.end_lease import open_lease
-from runner.run.landing.protection import find_protection
 from runner.run.waivers import why_no_person
 from runner.secrets.redact import redact
 from runner.text.display import display

@@ -16,8 +16,9 @@ from runner.model.words import PROVES_NOTHING
 from runner.plan.body import suggest_by_info
 from runner.plan.source import text_of
 from runner.plan.spans import Spans
-from runner.run.assurance import ITEMS_HINT, NO_ITEMS
 from runner.run.proof_sufficiency import (
+    ITEMS_HINT,
+    NO_ITEMS,
     PROOF_HINT,
     WISH,
     WISH_HINT,

@@ -35,9 +35,8 @@ from runner.report.attestations import encode
 from runner.report.decisions_file import append_text
 from runner.report.ship import find_explained, find_unproven, ship_text, tag_message
 from runner.run.journal_writer import begin, finish
-from runner.run.landing.plan_documents import PlanDocument
 from runner.run.landing.record_commit import record
-from runner.run.landing.status_writer import StatusWriter, find_differing, statuses_of
+from runner.run.landing.status_writer import PlanDocument, StatusWriter, find_differing, statuses_of
 from runner.run.proof.unverified_bytes import find_never_landed
 from runner.text.display import display
 from runner.text.wording import join_few, plural

@@ -32,7 +32,7 @@ from runner.journal.lock import RunLock
 from runner.model import ReviewMode, digest_of
 from runner.repo.clone import BEGAN
 from runner.repo.read import Repository
-from runner.run.landing.name_lease import open_name_lease
+from runner.run.landing.branch_lease import open_name_lease
 from runner.text.display import format_error
 from runner.text.wording import read_number
 

@@ -57,8 +57,8 @@ from runner.repo.commit import commit_tree
 from runner.repo.head import name_plan
 from runner.repo.read import Repository
 from runner.repo.remote import Move, Remote, Swap
+from runner.run.landing.branch_lease import is_cut_off
 from runner.run.landing.git_locks import move_branch, prepare_index
-from runner.run.landing.remote_divergence import is_cut_off
 from runner.secrets.redact import redact
 from runner.text.display import display
 

@@ -29,12 +29,11 @@ from runner.run.landing.lease_state import (
     make_unanswered_error,
     person_name,
 )
-from runner.run.landing.protection import require_open
-from runner.run.landing.remote_divergence import PUBLISHING, is_cut_off, require_same
 from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
     from typing import Self
 
     from runner.repo.head import Head
@@ -396,3 +395,109 @@ class BranchLease(Struct, dict=True):
 
     def _make_trouble(self) -> PublishError:
         return PublishError(self.trouble, hint="runner team lease", code=ExitCode.CONFLICT)
+
+
+PUBLISHING = "refs/worktree/runner/publishing"
+"""Last commit to be pushed: identifies what a crash left only in the remote."""
+
+
+def require_same(repository: Repository, name: str, branch: str, tip: str | None) -> None:
+    """Raise PublishError where the remote `name` has the branch elsewhere, or has it not."""
+    head = repository.find_head()
+    if tip is not None and (tip == head.commit or is_cut_off(repository, head, tip)):
+        return
+    branch, name = display(branch), display(name)
+    if tip is None:
+        raise PublishError(
+            f"{name} has no branch {branch} yet",
+            hint=f"git push {name} {branch}, then run again",
+            code=ExitCode.PERSON,
+        )
+    if is_here(repository, tip) and repository.is_ancestor(tip, head.commit or ""):
+        raise PublishError(
+            f"{branch} has commits that {name} does not have: a landing would push them as well",
+            hint=f"git push {name} {branch}, then run again",
+            code=ExitCode.PERSON,
+        )
+    raise PublishError(
+        f"{name} has commits of {branch} that are not here",
+        hint=f"git pull --rebase {name} {branch}, then run again",
+        code=ExitCode.CONFLICT,
+    )
+
+
+def is_here(repository: Repository, commit: str) -> bool:
+    """Return whether this clone has a commit."""
+    return repository.git.ask("cat-file", "-e", f"{commit}^{{commit}}").exit == 0
+
+
+def is_cut_off(repository: Repository, head: Head, tip: str) -> bool:
+    """Return whether the remote is one commit ahead that a crash kept from the local branch."""
+    if repository.resolve(PUBLISHING) != tip:
+        return False
+    return repository.resolve(f"{tip}^") == head.commit
+
+
+_DECLINED = ("declined", "protected")
+"""Words of git's hooks and the forges for a rejection; other failures differ."""
+
+
+def find_protection(remote: Remote, repository: Repository, branch: str, tip: str) -> str | None:
+    """Return why the remote would reject a landing; empty if it accepts one, None if unknown.
+
+    A protected branch answers only to a push. This one asks for the branch and for a ref below it,
+    and git keeps no two refs of which one is a folder of the other. The push is atomic, so nothing
+    moves; the answer has a reason for each ref.
+
+    None where it does not say, or declines every push of such names: the first landing tells.
+    """
+    message = repository.git.ask("log", "-1", "--format=%B", tip).out.decode("utf-8", "replace")
+    tree = repository.git.line("rev-parse", f"{tip}^{{tree}}")
+    commit = remote.write_commit(message, tree=tree, parent=tip)
+    ref = f"refs/heads/{branch}"
+    below = f"{ref}/probe-{effects.new_id()}"
+    refusals = remote.probe_refusal(commit, ref, below)
+    if not any(word in refusals.get(ref, "") for word in _DECLINED):
+        return "" if ref in refusals else None
+    # A rule about all new refs also rejects the probe's own name: then nothing is known about the
+    # branch.
+    alone = remote.probe_refusal(commit, below)
+    is_name = any(word in alone.get(below, "") for word in _DECLINED)
+    return None if is_name else refusals[ref]
+
+
+def require_open(
+    remote: Remote, repository: Repository, branch: str, tip: str | None, memory: LeaseMemory
+) -> None:
+    """Raise PublishError, exit 2, where nothing could land; asked once, until one is refused."""
+    if tip is None or memory.is_open(branch):
+        return
+    refusal = find_protection(remote, repository, branch, tip)
+    if refusal:
+        shown, name = display(branch), display(remote.name)
+        raise PublishError(
+            f"{name} does not accept pushes to {shown}: {display(refusal)}",
+            hint="runner run --branch NAME, then open a pull request; or RUNNER_GIT_PUBLISH=none",
+            code=ExitCode.USAGE,
+        )
+    if refusal is not None:
+        memory.keep_open(branch, is_open=True)
+
+
+class NameLease(BranchLease):
+    """Held, renewed and given back as a branch's; nothing lands under it."""
+
+    def _require_tip(self, seen: Mapping[str, str]) -> None:
+        """Do nothing, since the checked-out branch does not matter here."""
+
+
+def open_name_lease(
+    repository: Repository,
+    remote: str,
+    name: str,
+    seconds: float,
+    environ: Mapping[str, str],
+    memory: Path,
+) -> NameLease:
+    """Create the lease of a name in a remote; `memory` is its own folder."""
+    return NameLease(repository, remote, name, environ, LeaseMemory(memory), seconds)

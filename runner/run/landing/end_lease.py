@@ -15,9 +15,8 @@ from runner.repo.head import UNPUBLISHED
 from runner.repo.merge import merge_commits
 from runner.repo.objects import DURABLE
 from runner.repo.remote import PublishError, Remote, Swap
-from runner.run.landing.branch_lease import BranchLease
+from runner.run.landing.branch_lease import PUBLISHING, BranchLease, is_here
 from runner.run.landing.lease_state import LeaseMemory
-from runner.run.landing.remote_divergence import PUBLISHING, is_here
 from runner.text.display import display
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from runner.journal.events import TaskBlocked, TaskFailed
 from runner.journal.task_state import Try
 from runner.model import Ending, Failure, Finding, Reason
 from runner.run.limits import budget, failure_policy
-from runner.run.limits.deadlines import Backoff, Scope, chance
+from runner.run.limits.budget import Backoff, Scope, chance
 from runner.run.review import has_rejection
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Outcome, Task
     from runner.run.journal_writer import JournalWriter
-    from runner.run.limits.deadlines import Deadline
+    from runner.run.limits.budget import Deadline
     from runner.run.limits.failure_policy import Over
     from runner.run.outcome_recorder import OutcomeRecorder
     from runner.run.preparation import Preparation

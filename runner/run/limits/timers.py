@@ -10,12 +10,12 @@ from runner import effects
 from runner.run.limits import (
     budget,
 )
-from runner.run.limits.deadlines import Deadlines, Scope, of_attempt
+from runner.run.limits.budget import Deadlines, Scope, limit_attempt
 from runner.run.workers import Finished
 
 if TYPE_CHECKING:
     from runner.model import Task
-    from runner.run.limits.deadlines import Backoff, Deadline
+    from runner.run.limits.budget import Backoff, Deadline
     from runner.run.outcomes import OutcomeHandler
     from runner.run.workers import Message, WorkerPool
 
@@ -46,7 +46,7 @@ class Timers(Struct):
         """Set the deadline of an attempt at its start, from the minutes left to it."""
         settled = self.settlement
         known, now = settled.journal.state.task(task.id), effects.monotonic()
-        self._deadlines.begin(task.id, of_attempt(task, known, settled.settings, now))
+        self._deadlines.begin(task.id, limit_attempt(task, known, settled.settings, now))
 
     def over(self, task: Task) -> None:
         """Remove the deadline of an attempt that ended without a worker."""

@@ -24,7 +24,7 @@ from runner.repo.refs import sweep_drafts
 from runner.run.landing import (
     drafts,
 )
-from runner.run.landing.old_refs import move_old_refs
+from runner.run.landing.drafts import move_old_refs
 from runner.run.planned import (
     phases,
 )

@@ -20,8 +20,7 @@ from runner.model.words import HELD_OUT_MISSING as MISSING
 from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge, with_rows
 from runner.process.base import Command
 from runner.process.supervise import run
-from runner.run.proof.prove import make_context, make_gate_context
-from runner.run.proof.stages import measure_stage
+from runner.run.proof.prove import make_context, make_gate_context, measure_stage
 from runner.writes.pipeline import WriteContext, admit_writes, compile_writes
 from runner.writes.sast import scan_file
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from runner import effects
 from runner.gates import commands, shim
 from runner.gates.base import ChangeOrigin, GateContext
 from runner.gates.check_run import standing_key
@@ -16,12 +18,11 @@ from runner.gates.coverage_gate import weigh_proofs
 from runner.gates.registry import checks_of, prove_all, together
 from runner.gates.regression import Helper, excuse_gates, may_be_regression, prove_others
 from runner.implementers.base import Mode
-from runner.journal.events import GateCompleted, GateStarted
+from runner.journal.events import GateCompleted, GateStarted, StageCompleted
 from runner.model import ReviewMode
 from runner.model.work import WAITS_FOR_BATCH
 from runner.plan.proofs import find_examples
 from runner.plan.shell.shell_commands import starts_no_program
-from runner.run.proof.stages import count_named, report_stage
 from runner.run.secret_leases import lend_to_traced
 from runner.secrets.redact import redact
 from runner.text.display import display
@@ -288,3 +289,51 @@ def _on_base(
         yield
     finally:
         site.lay_out(assignment.base, outcome.changes)
+
+
+_LEAST = 0.5
+"""Minimum seconds of a part with its own line: shorter ones delay nobody."""
+_LEAST_OTHER, _LEAST_ATTEMPT = 0.2, 1.0
+"""Minimum seconds of all shorter parts together, and of the attempt, to get a line."""
+_NAMED: ContextVar[list[float]] = ContextVar("named")
+"""Seconds of this attempt that already have a line; per worker thread."""
+
+
+@contextmanager
+def measure_attempt(assignment: Assignment, site: WorkerContext) -> Iterator[None]:
+    """Report the seconds of an attempt that none of its parts has a line for, as one part."""
+    began, named = effects.monotonic(), list[float]()
+    before = _NAMED.set(named)
+    try:
+        yield
+    finally:
+        _NAMED.reset(before)
+    whole = effects.monotonic() - began
+    other = whole - sum(named)
+    if whole >= _LEAST_ATTEMPT and other >= _LEAST_OTHER:
+        _report(assignment, site, "other", other)
+
+
+@contextmanager
+def measure_stage(assignment: Assignment, site: WorkerContext, stage: str) -> Iterator[None]:
+    """Report how long a part of the attempt takes."""
+    began = effects.monotonic()
+    yield
+    report_stage(assignment, site, stage, effects.monotonic() - began)
+
+
+def report_stage(assignment: Assignment, site: WorkerContext, stage: str, seconds: float) -> None:
+    """Report a part of the attempt that took so long."""
+    if seconds >= _LEAST:
+        count_named(seconds)
+        _report(assignment, site, stage, seconds)
+
+
+def count_named(seconds: float) -> None:
+    """Count seconds that have a line."""
+    _NAMED.get([]).append(seconds)  # outside of an attempt they are counted nowhere
+
+
+def _report(assignment: Assignment, site: WorkerContext, stage: str, seconds: float) -> None:
+    event = StageCompleted(stage=stage, seconds=round(seconds, 3))
+    site.workers.report(assignment.task.id, assignment.attempt, event)

@@ -2,22 +2,21 @@
 
 What a task's landing wrote is proven, and so is what a later landing made of it: their commits
 tell by `Spec:` that the runner proved them, and by `Files:` that it was these bytes, in every
-clone. A squash keeps what it joined (`squashed`). A commit whose message says so of other bytes
-(amended, picked with a conflict, copied) proves nothing. Nor does one of the first versions, which
-named no bytes, unless this clone's journal made it. Any other bytes are unverified until the
-task's proof has run on them.
+clone. A squash keeps the messages that it joined (`find_own_changes`). A commit whose message says
+so of other bytes (amended, picked with a conflict, copied) proves nothing. Nor does one of the
+first versions, which named no bytes, unless this clone's journal made it. Any other bytes are
+unverified until the task's proof has run on them.
 """
 
 from __future__ import annotations
 
 from functools import cache, partial
-from itertools import groupby
+from itertools import combinations, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
 from runner.journal.records import commits_made
-from runner.lazy_module import lazy_module
 from runner.model import Status
 from runner.plan.globs import is_glob
 from runner.repo.commit import is_about, records_content
@@ -35,10 +34,7 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model.task import PlannedTask
     from runner.repo.read import Repository
-    from runner.repo.trees import TreeChange
-    from runner.run.proof import squashed
-else:
-    squashed = lazy_module("runner.run.proof.squashed")
+    from runner.repo.trees import Prefix, TreeChange
 
 JOURNAL = "artifacts/build/journal.jsonl"
 _GONE = ""
@@ -190,7 +186,7 @@ def find_landed_changes(
     if task is None:
         return ()
     own = [one for one in entries if not _is_own_document(one.path)]
-    return squashed.find_own_changes(repository.prefix, own, trailers, partial(_may_write, task))
+    return find_own_changes(repository.prefix, own, trailers, partial(_may_write, task))
 
 
 def _may_write(task: PlannedTask, path: str) -> bool:
@@ -263,7 +259,7 @@ def filter_truthful_messages(repository: Repository, commits: Sequence[str]) -> 
             trailers = one.trailers
             if one.squashed:
                 prefix = repository.prefix
-                is_true = bool(squashed.find_own_changes(prefix, own, trailers, _is_own_document))
+                is_true = bool(find_own_changes(prefix, own, trailers, _is_own_document))
             else:
                 is_true = is_about(repository.prefix, own, trailers)
             if is_true or (not records_content(trailers) and made(commit)):
@@ -361,3 +357,28 @@ def _landings(repository: Repository, head: str) -> list[_Landing]:
             if (task or UNDOES in trailers or RESTORES in trailers) and is_own(commit, trailers):
                 found.append(_Landing(commit, task, trailers, one.squashed))
     return found
+
+
+_MOST_TRIED = 10
+"""Files of which all subsets are tried, 1023 at most; with more, only all together."""
+
+
+def find_own_changes(
+    prefix: Prefix,
+    entries: Sequence[TreeChange],
+    trailers: Mapping[str, Sequence[str]],
+    may_write: Callable[[str], bool],
+) -> tuple[TreeChange, ...]:
+    """Return the changes that a message of a squash is about; none where its bytes are gone.
+
+    A squash loses which message belongs to which file. The digest in a message (`Files:`) finds
+    its files among those that its task may write. Of two tasks that wrote one file, only the last
+    one's message matches: the bytes that the first one left are in no tree.
+    """
+    own = [one for one in entries if may_write(one.path)]
+    least = 1 if len(own) <= _MOST_TRIED else len(own)
+    for count in range(len(own), least - 1, -1):
+        for some in combinations(own, count):
+            if is_about(prefix, some, trailers):
+                return some
+    return ()

@@ -31,7 +31,7 @@ from runner.model import (
     Task,
     Verdict,
 )
-from runner.run.spare_slots import SpareSlots
+from runner.run.workers import SpareSlots
 
 OUTCOME = Outcome("TASK-009", 1, Ending.PASSED, "base", "tree")
 
