@@ -30,15 +30,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
-    from runner.context import files, outline_cache
-    from runner.context.files import ContextFile
-    from runner.context.outline_cache import FileOutline
+    from runner.context import files
+    from runner.context.files import ContextFile, FileOutline
     from runner.context.patterns import MatchedPattern, Recorded
     from runner.model import Task, TaskPlan
 else:
     # lazy: it reads source, and importing it is too slow for a run with nothing to do
     files = lazy_module("runner.context.files")
-    outline_cache = lazy_module("runner.context.outline_cache")
 
 _MOST_OF_A_FOLDER = 6
 _CODE_SPAN = regex(r"`([^`\n]+)`")
@@ -149,7 +147,7 @@ def surroundings_of(
         shown=frozenset(one.path for one in proving),
     )
     own = _own(task, planned, tree)
-    with outline_cache.outlines_of(tree, cache) as outlines:
+    with files.outlines_of(tree, cache) as outlines:
         neighbours = files.Neighbours(tree, outlines)
         shown = files.context_files(tree, neighbours, wanted, settings.agent.context_tokens)
         near = files.around(neighbours, own[:_MOST_ASKED], users_first=False)

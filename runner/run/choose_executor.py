@@ -127,7 +127,8 @@ def find_executor(settings: Settings) -> ExecutorKind | None:
         return None
     reference = find_reference("executors", name)
     if not reference:
-        raise RunnerError(f"unknown executor {name!a}", where="executor", hint="runner help")
+        hint = f"use {INLINE}, {THREADS} or an executor of an installed extension"
+        raise RunnerError(f"unknown executor {name!a}", where="cluster.executor", hint=hint)
     return cast("ExecutorKind", load(reference))
 
 

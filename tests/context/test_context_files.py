@@ -1,7 +1,6 @@
 from context_build import a_task, a_tree
 
-from runner.context.files import FileQuery, Neighbours, candidates, context_files
-from runner.context.outline_cache import outlines_of
+from runner.context.files import FileQuery, Neighbours, candidates, context_files, outlines_of
 from runner.context.tree import CHARACTERS_A_TOKEN
 from runner.plan.task_types import WorkType, classify
 

@@ -1,8 +1,7 @@
 import pytest
 from context_build import a_tree
 
-from runner.context.files import Neighbours, around
-from runner.context.outline_cache import outlines_of
+from runner.context.files import Neighbours, around, outlines_of
 
 
 def asked(texts):

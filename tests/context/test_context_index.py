@@ -1,7 +1,7 @@
 from context_build import a_task
 
+from runner.context.files import FileOutline
 from runner.context.gather import MOST_TOKENS, file_index
-from runner.context.outline_cache import FileOutline
 from runner.context.tree import CHARACTERS_A_TOKEN
 
 

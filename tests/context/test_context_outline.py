@@ -1,6 +1,6 @@
 import pytest
 
-from runner.context.outline_cache import EMPTY, outline_of
+from runner.context.files import EMPTY, outline_of
 from runner.languages.registry import is_source
 
 PYTHON = b"""import os

@@ -2,8 +2,7 @@ import sqlite3
 
 from context_build import Files
 
-from runner.context.files import Neighbours
-from runner.context.outline_cache import FOLDER, outlines_of
+from runner.context.files import FOLDER, Neighbours, outlines_of
 from runner.impact.store import FILE
 
 COUNT = 80

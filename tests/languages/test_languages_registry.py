@@ -10,9 +10,8 @@ import pytest
 from house import nodes
 
 import runner.languages
-from runner.context.files import Neighbours
+from runner.context.files import Neighbours, outlines_of
 from runner.context.gather import file_index
-from runner.context.outline_cache import outlines_of
 from runner.context.tree import Tree
 from runner.gates.integrity import findings
 from runner.impact.reach import Entry, References, find_exports

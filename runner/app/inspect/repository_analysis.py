@@ -18,8 +18,7 @@ from runner import effects
 from runner.app.inspect.test_frameworks import find_test_frameworks, find_test_gates
 from runner.config.default_gates import find_declared_gates, is_for_tests
 from runner.config.stack import MOST_BYTES, read_stack
-from runner.context.files import Neighbours
-from runner.context.outline_cache import outlines_of
+from runner.context.files import Neighbours, outlines_of
 from runner.context.tree import Tree
 from runner.impact.change import is_own_document
 from runner.languages.registry import code_row, language_of
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
     from runner.app.inspect.test_frameworks import TestFramework
     from runner.config.stack import Stack
-    from runner.context.outline_cache import Outlines
+    from runner.context.files import Outlines
     from runner.project import Project
 
 _SHOWN = 8

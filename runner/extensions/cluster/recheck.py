@@ -19,7 +19,7 @@ from runner.gates.registry import checks_of
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Verdict, digest_of
 from runner.model.codec import ShapeError
 from runner.model.work import items_of, with_rows
-from runner.run.evaluate import make_write_context, without_tools
+from runner.run.attempt import make_write_context, without_tools
 from runner.run.reviewers import UNABLE, review_of
 from runner.run.worker_setup import LOGS
 from runner.secrets.redact import redact, redact_head, redact_tail

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from runner.run.assignment import Assignment, WorkerContext
 
 
-def proof_of(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> TaskProof:
+def prove_proposal(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> TaskProof:
     """Run test contracts and gates on exactly what would land.
 
     Whatever else an implementer's commands left (ignored files, caches) is taken away first: it
