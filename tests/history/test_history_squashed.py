@@ -1,10 +1,13 @@
-"""A squash or a rebase keeps what commits prove, of the very bytes that they proved."""
+"""A squash, a rebase or a rewritten history keeps what its commits prove."""
 
 import re
 import subprocess
 
 import pytest
+from history_build import tree
 from workplace import Workplace, a_task
+
+from runner.run.reconcile import REWRITTEN
 
 ADD = ("def add(a, b):\n    return a + b\n", "from a import add\n\n\ndef test_add():\n    ")
 SUB = ("def sub(a, b):\n    return a - b\n", "from b import sub\n\n\ndef test_sub():\n    ")
@@ -178,3 +181,58 @@ def test_of_two_tasks_that_wrote_one_file_the_last_is_proven_and_the_first_again
     ended = place.run()
     assert (ended.code, "started" in ended.said) == (0, False), ended.said
     assert proven(place) == {"TASK-001": True, "TASK-002": True}
+
+
+STRIPPED = 'sed "/^Task:/d;/^Attempt:/d;/^Spec:/d;/^Proof:/d;/^Checked:/d"'
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """Without the ten seconds in which git warns of what it is about to do."""
+    monkeypatch.setenv("FILTER_BRANCH_SQUELCH_WARNING", "1")
+
+
+def rewrite(place):
+    """What `git filter-branch` makes of the messages: no trailer is left."""
+    place.git("-c", "advice.detachedHead=false", "filter-branch", "-f", "--msg-filter", STRIPPED)
+    assert "Task: " not in place.git("log", "--format=%B")
+
+
+def adopted(place):
+    return [one["task"] for one in place.events if one["type"] == "task.adopted"]
+
+
+def test_what_stands_is_done_by_the_journal_and_not_built_again(shop):
+    files = tree(shop)
+    rewrite(shop)
+    ended = shop.run()
+    assert ended.code == 0, ended.said
+    assert REWRITTEN in ended.said
+    assert [*shop.statuses.values()] == ["DONE", "DONE", "DONE"]
+    assert tree(shop) == files
+    state = {one["id"]: one for one in shop.runner("status", "--json").document["tasks"]}
+    assert state["TASK-001"]["verified"]  # TASK-002 wrote its file, too
+    assert shop.run().code == 0
+    assert adopted(shop) == ["TASK-001", "TASK-002", "TASK-003"]  # told once
+
+
+def test_what_a_person_changed_since_is_done_and_unverified(shop):
+    shop.commit({"c.txt": "mine\n"}, message="by hand")
+    rewrite(shop)
+    assert shop.run().code == 0
+    state = {one["id"]: one for one in shop.runner("status", "--json").document["tasks"]}
+    assert (state["TASK-003"]["status"], state["TASK-003"]["verified"]) == ("DONE", False)
+    assert state["TASK-002"]["verified"]
+    assert shop.read("c.txt") == "mine\n"
+
+
+@pytest.mark.parametrize("behind", [1, 3])
+def test_a_branch_without_the_work_has_it_built_again(shop, behind):
+    first = shop.git("rev-list", "--reverse", "--grep=^Task: ", "HEAD").splitlines()[0]
+    plan = shop.read("TASK-GRAPH.md")
+    shop.git("switch", "-qc", "side", f"{first}{'~1' if behind == 3 else ''}")
+    shop.write({"TASK-GRAPH.md": plan})
+    ended = shop.run()
+    assert ended.code == 0, ended.said
+    assert "its commit is not in this branch" in ended.said
+    assert shop.has("c.txt")

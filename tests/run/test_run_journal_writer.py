@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from run_build import SPEC, a_graph
-from test_run_order import CAPACITY, AlwaysPasses, Clockwork
+from test_run_frontier import CAPACITY, AlwaysPasses, Clockwork
 
 from runner import effects
 from runner.journal.events import (
