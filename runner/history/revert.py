@@ -414,7 +414,7 @@ def _back(
 
 def _checkpoint(repository: Repository, head: str, state: RunState, id_: str) -> str:
     """Return the commit right after a task, its own or its base. Raises RunnerError."""
-    commits = find_standing(story(repository, head, ours=True)) if head else ()
+    commits = _find_standing(repository, head)
     landed = next((one.commit for one in commits if one.task == id_), "")
     known = state.task(id_)
     if not landed and known.status is Status.DONE and known.base:

@@ -406,13 +406,9 @@ def require_same(repository: Repository, name: str, branch: str, tip: str | None
     head = repository.find_head()
     if tip is not None and (tip == head.commit or is_cut_off(repository, head, tip)):
         return
-    branch, name = display(branch), display(name)
     if tip is None:
-        raise PublishError(
-            f"{name} has no branch {branch} yet",
-            hint=f"git push {name} {branch}, then run again",
-            code=ExitCode.PERSON,
-        )
+        raise make_missing_error(name, branch)
+    branch, name = display(branch), display(name)
     if is_here(repository, tip) and repository.is_ancestor(tip, head.commit or ""):
         raise PublishError(
             f"{branch} has commits that {name} does not have: a landing would push them as well",
@@ -423,6 +419,16 @@ def require_same(repository: Repository, name: str, branch: str, tip: str | None
         f"{name} has commits of {branch} that are not here",
         hint=f"git pull --rebase {name} {branch}, then run again",
         code=ExitCode.CONFLICT,
+    )
+
+
+def make_missing_error(name: str, branch: str) -> PublishError:
+    """Return the error for a branch that the remote does not have."""
+    name, branch = display(name), display(branch)
+    return PublishError(
+        f"{name} has no branch {branch} yet",
+        hint=f"git push {name} {branch}, then run again",
+        code=ExitCode.PERSON,
     )
 
 

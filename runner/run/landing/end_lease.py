@@ -15,7 +15,7 @@ from runner.repo.head import UNPUBLISHED
 from runner.repo.merge import merge_commits
 from runner.repo.objects import DURABLE
 from runner.repo.remote import PublishError, Remote, Swap
-from runner.run.landing.branch_lease import PUBLISHING, BranchLease, is_here
+from runner.run.landing.branch_lease import PUBLISHING, BranchLease, is_here, make_missing_error
 from runner.run.landing.lease_state import LeaseMemory
 from runner.text.display import display
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from runner.repo.head import Head
     from runner.repo.read import Repository
 
 HEADS = "refs/heads/"
@@ -36,7 +37,7 @@ class EndLease(BranchLease):
         """Check that the remote has the branch, and fetch its tip if needed."""
         tip = seen.get(self._branch_ref)
         if tip is None:
-            raise _make_missing(self.name, self.branch)
+            raise make_missing_error(self.name, self.branch)
         if not is_here(self.repository, tip):
             self._remote.fetch_into(self.repository, tip)
 
@@ -75,10 +76,7 @@ def open_lease(
 
     `name` is the remote's, `cache` the user's folder for what can be made anew of this clone.
     """
-    head = repository.find_head()
-    if head.detached or not head.ref.startswith(HEADS):
-        hint = "git switch NAME"
-        raise RunnerError("publish needs a branch, but none is checked out", hint=hint)
+    head = _require_branch(repository)
     memory = LeaseMemory(cache)
     if head.ref.startswith(_APART):
         branch = head.ref.removeprefix(_APART)
@@ -87,7 +85,12 @@ def open_lease(
     return BranchLease(repository, name, branch, environ, memory, seconds)
 
 
-# --- the branch of its own ------------------------------------------------------------
+def _require_branch(repository: Repository) -> Head:
+    """Return HEAD. Raises RunnerError if it is no branch."""
+    head = repository.find_head()
+    if head.detached or not head.ref.startswith(HEADS):
+        raise RunnerError("publish needs a branch, but none is checked out", hint="git switch NAME")
+    return head
 
 
 def switch_to_unpublished(repository: Repository, name: str, environ: Mapping[str, str]) -> str:
@@ -95,15 +98,13 @@ def switch_to_unpublished(repository: Repository, name: str, environ: Mapping[st
 
     `name` is the remote's; gives the branch. Raises PublishError, and RemoteDownError.
     """
-    head = repository.find_head()
-    if head.detached or not head.ref.startswith(HEADS):
-        raise RunnerError("publish needs a branch, but none is checked out", hint="git switch NAME")
+    head = _require_branch(repository)
     branch = head.ref.removeprefix(_APART).removeprefix(HEADS)
     ref, apart = f"{HEADS}{branch}", f"{_APART}{branch}"
     with Remote(repository, name, environ) as remote:
         tip = remote.read(ref).get(ref)
         if tip is None:
-            raise _make_missing(name, branch)
+            raise make_missing_error(name, branch)
         if not is_here(repository, tip):
             remote.fetch_into(repository, tip)
     if head.ref == ref:
@@ -187,12 +188,3 @@ def _do(repository: Repository, *words: str) -> None:
             hint="commit or stash the conflicting changes, then run again",
             code=ExitCode.CONFLICT,
         )
-
-
-def _make_missing(name: str, branch: str) -> PublishError:
-    name, branch = display(name), display(branch)
-    return PublishError(
-        f"{name} has no branch {branch} yet",
-        hint=f"git push {name} {branch}, then run again",
-        code=ExitCode.PERSON,
-    )

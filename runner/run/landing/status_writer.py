@@ -276,7 +276,7 @@ class StatusWriter:
                 self._ours = digest if before == self._ours else self._ours
                 return digest
         raise RunnerError(
-            f"{self._path.name} is saved again and again by another program",
+            f"{self._path.name} keeps changing: another program is saving it",
             where=str(self._path),
             hint="stop that program, then run again; the journal is intact",
             code=ExitCode.CONFLICT,
