@@ -96,7 +96,7 @@ def test_what_was_searched_is_told_to_a_task_about_auth(ground):
     a_shop(ground)
     ground.write("PATTERN_INDEX.md", "| Pattern | Title |\n|---|---|\n| PATTERN-001 | x |\n")
     text = ground.runner("brief", "2").out
-    assert "No pattern fits (searched: 1 pattern, domain auth)." in text
+    assert "No pattern fits (searched: 1 pattern, domain auth" in text
     document = ground.runner("brief", "2", "--json").json
     assert document["searched"][:2] == ["1 pattern", "domain auth"]
 
