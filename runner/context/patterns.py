@@ -250,19 +250,12 @@ class PatternSearch(Struct, frozen=True):
 
 
 def match_patterns(
-    root: Path,
-    index: PatternIndex,
-    task: Task,
-    stack: Iterable[str] = (),
-    search: PatternSearch | None = None,
+    root: Path, index: PatternIndex, search: PatternSearch
 ) -> tuple[MatchedPattern, ...]:
-    """Return the patterns for a task: named ones, and the best matches.
-
-    `stack` are the repository's own words beside the task's; `search` is theirs, where it is made.
-    """
-    found = (search or PatternSearch.of(index, task, stack)).matches(index, MOST)
+    """Return the patterns for a task: named ones, and the best matches."""
+    found = search.matches(index, MOST)
     known = {match.pattern.id for match in found}
-    unknown = [name for name in map(pattern_id, task.patterns) if name not in known]
+    unknown = [name for name in map(pattern_id, search.forced) if name not in known]
     return (
         *(MatchedPattern(name, "", note="not found in PATTERN_INDEX.md") for name in unknown),
         *(_with_text(match, root) for match in found),

@@ -400,8 +400,7 @@ class Preparation(Struct, dict=True):
 
     def _match_patterns(self, task: Task) -> tuple[MatchedPattern, ...]:
         """Return the patterns that match a task, and record their IDs."""
-        search = self._search(task)
-        patterns = match_patterns(self.root, self.patterns, task, search=search)
+        patterns = match_patterns(self.root, self.patterns, self._search(task))
         self.applied[task.id] = tuple(pattern.id for pattern in patterns)
         return patterns
 

@@ -15,6 +15,10 @@ def a_task(**fields):
     return Task(**{"id": "TASK-001", "title": "x", "line": 1, "spec": Spec("", ""), **fields})
 
 
+def matched(root, index, task, stack=()):
+    return match_patterns(root, index, PatternSearch.of(index, task, stack))
+
+
 def library(root):
     (root / "patterns").mkdir()
     (root / "patterns" / "PATTERN-001.md").write_text("Count versions.\n")
@@ -25,7 +29,7 @@ def library(root):
 def test_a_pattern_is_found_by_its_words_and_comes_with_its_text(tmp_path):
     index = library(tmp_path)
     task = a_task(stack=("sqlalchemy",), keywords=("lock",))
-    (found,) = match_patterns(tmp_path, index, task)
+    (found,) = matched(tmp_path, index, task)
     assert (found.id, found.title) == ("PATTERN-001", "Optimism")
     assert found.text == "Count versions.\n"
     assert found.because == ("stack sqlalchemy", "keyword lock")
@@ -33,14 +37,14 @@ def test_a_pattern_is_found_by_its_words_and_comes_with_its_text(tmp_path):
 
 def test_the_words_of_the_repository_count_too(tmp_path):
     index = library(tmp_path)
-    found = match_patterns(tmp_path, index, a_task(keywords=("lock",)), ("sqlalchemy",))
+    found = matched(tmp_path, index, a_task(keywords=("lock",)), ("sqlalchemy",))
     assert [pattern.id for pattern in found] == ["PATTERN-001"]
 
 
 def test_a_pattern_outside_the_repository_or_behind_a_link_has_no_text(tmp_path):
     index = library(tmp_path)
     (tmp_path.parent / "PATTERN-002.md").write_text("outside")
-    found = match_patterns(tmp_path, index, a_task(patterns=("PATTERN-002", "PATTERN-003")))
+    found = matched(tmp_path, index, a_task(patterns=("PATTERN-002", "PATTERN-003")))
     assert [(pattern.id, pattern.text) for pattern in found] == [
         ("PATTERN-002", ""),
         ("PATTERN-003", ""),
@@ -49,7 +53,7 @@ def test_a_pattern_outside_the_repository_or_behind_a_link_has_no_text(tmp_path)
 
 
 def test_a_pattern_that_is_named_and_not_in_the_index_is_said_to_be_missing(tmp_path):
-    (found,) = match_patterns(tmp_path, library(tmp_path), a_task(patterns=("pattern 9",)))
+    (found,) = matched(tmp_path, library(tmp_path), a_task(patterns=("pattern 9",)))
     assert (found.id, found.note) == ("PATTERN-009", "not found in PATTERN_INDEX.md")
 
 
