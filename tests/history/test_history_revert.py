@@ -159,7 +159,7 @@ def test_the_hint_for_what_is_undone_already_says_how_it_is(shop):
     assert shop.runner("undo", "TASK-003", "--yes").code == 0
     said = shop.runner("undo", "TASK-003", "--yes")
     assert said.code == 2
-    assert said.err.endswith("hint: runner show TASK-003; it is PENDING\n")
+    assert said.err.endswith("hint: TASK-003 is PENDING; for details: runner show TASK-003\n")
 
 
 def test_a_clone_knows_that_it_was_undone(shop, tmp_path):
