@@ -367,7 +367,7 @@ def test_a_word_without_a_proof_is_built_on_and_that_is_said(workplace, monkeypa
     monkeypatch.delenv("RUNNER_PROOF_REQUIRE_PROOF")
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    assert ended.err.count("TASK-001: marked DONE without proof") == 1
+    assert ended.err.count("TASK-001: marked DONE, but no check can prove it") == 1
     said = workplace.runner("evidence", "TASK-002").out
     assert "it was built on TASK-001, unproven: marked DONE by a person" in said
 
