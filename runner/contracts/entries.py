@@ -91,8 +91,8 @@ def openapi(value: str) -> OpenApi:
     options = dict(word.partition("=")[::2] for word in words[1:])
     unknown = sorted(options.keys() - {"app", "url", "start"})
     if not words or unknown:
-        what = f"unknown option {unknown[0]!r}" if unknown else "no document"
-        raise Refused(f"an openapi contract with {what}", hint=_OPENAPI_HINT)
+        what = f"has no option {unknown[0]!r}" if unknown else "needs a document"
+        raise Refused(f"an openapi contract {what}", hint=_OPENAPI_HINT)
     entry = OpenApi(inside(words[0]), **options)
     _check_target(entry)
     return entry
@@ -114,10 +114,10 @@ def _check_url(entry: OpenApi) -> None:
     except ValueError:
         reachable = False
     if not reachable:
-        hint = "write http://127.0.0.1:PORT: only this machine is called"
+        hint = "write http://127.0.0.1:PORT: the runner calls only this machine"
         raise Refused(f"url={entry.url} is not an http address of this machine", hint=hint)
     if not entry.start:
-        hint = 'add start="command": the sandbox reaches only servers started inside it'
+        hint = 'add start="COMMAND", which starts the server inside the sandbox'
         raise Refused("an openapi contract with url= needs start=", hint=hint)
 
 

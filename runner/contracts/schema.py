@@ -197,8 +197,8 @@ def _compare_model(entry: Schema, schema: Json, context: ContractContext) -> Con
     if isinstance(error, str):
         finding = Finding(
             check=context.check,
-            message=f"nothing to compare {entry.path} with: {redact(error)}",
-            hint="see its output" if ran.tail.strip() else _explain_entry(entry),
+            message=f"{entry.path} cannot be compared: {redact(error)}",
+            hint="read the output of the import" if ran.tail.strip() else _explain_entry(entry),
             detail=ran.tail,
         )
         return ContractResult(ran, (finding,))
@@ -267,7 +267,9 @@ def _read(entry: Schema, context: ContractContext) -> dict[str, Json]:
         raise Refused(f"{entry.source} matches more than {_MOST_INSTANCES} files")
     contents = {path: context.read_source(path) for path in paths}
     if sum(map(len, contents.values())) > _LARGEST_TOGETHER:
-        raise Refused(f"{entry.source} matches more than {_LARGEST_TOGETHER} bytes")
+        raise Refused(
+            f"the files of {entry.source} have more than {_LARGEST_TOGETHER} bytes together"
+        )
     return {path: parse_document(content, path) for path, content in contents.items()}
 
 
@@ -275,7 +277,7 @@ def _wrong(check: str, entry: Schema, problem: dict[str, Json]) -> Finding:
     path, where, text = (redact(str(problem.get(name, ""))) for name in ("path", "where", "text"))
     return Finding(
         check=check,
-        message=f"it does not match {entry.path}: {text} (at {where})",
+        message=f"the instance does not match {entry.path}: {text} (at {where})",
         path=posixpath.normpath(path),
         hint=f"fix {path}, or {entry.path} if this is intended",
     )

@@ -354,9 +354,9 @@ def _hint(check: Check, ran: Ran, context: GateContext | None) -> str:
     match ran.ended:
         # A gate may be silent for as long as it may run (`commands` sets one limit for both).
         case Ended.IDLE if check.kind != "gate":
-            return "have it print progress, or raise limits.idle_seconds in the settings"
+            return "have the command print progress, or raise limits.idle_seconds in the settings"
         case Ended.IDLE | Ended.HARD:
-            return f"raise its time limit: {_where_its_time_is(check, context)}"
+            return f"raise the time limit: {_where_its_time_is(check, context)}"
         case _:
             held = (
                 failed_bounds.find_met_bound(ran.tail, ran.exit, _bounds(check, context))
@@ -385,13 +385,13 @@ def suggest_shell(check: Check, context: GateContext) -> str:
         flags += f"--task-graph {shlex.quote(settings.build.task_graph)} "
     plain = line.isprintable() and len(line) <= _LONGEST_TYPED and redact(line) == line
     named = shlex.quote(line) if plain else "" if check.task else check.id
-    return f"see it fail: runner shell {task} {flags}{f'-- {named}' if named else ''}".rstrip()
+    return f"to reproduce: runner shell {task} {flags}{f'-- {named}' if named else ''}".rstrip()
 
 
 def _unbuilt(ran: Ran, context: GateContext) -> str:
     """Return that a package of the repository is not built in the scratch tree; else empty."""
     name = project_compile.find_unbuilt_package(context.place.tree, ran.tail)
-    what = f"{name}, a package of this repository, is not built here"
+    what = f"the package {name} of this repository is not built in the scratch tree"
     return f"{what}: have the command build it first" if name else ""
 
 
@@ -402,7 +402,7 @@ def _where_its_time_is(check: Check, context: GateContext | None) -> str:
     name = check.id.removeprefix("gate:")
     gates = (*context.task.gates, *context.settings.gates_for(context.task.type)) if context else ()
     if own := next((gate.seconds for gate in gates if gate.name == name), 0.0):
-        return f"the {own:g} s set for the gate"
+        return f"the gate {name} has its own limit of {own:g} s"
     # same as `seconds_for` of the settings
     setting = f"{name.casefold()}_seconds" if name.casefold() in ("types", "lint") else ""
     return f"Timeout in the task, or limits.{setting or 'gate_seconds'} in the settings"

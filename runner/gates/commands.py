@@ -137,7 +137,7 @@ def _explain_changed(
     return (
         Finding(
             check=check.id,
-            message=f"it passes only because the task changed {paths}",
+            message=f"the gate passes only because the task changed {paths}",
             path=changed[0].path,
             hint="make the gate pass without this change, or move the change to a separate task",
             detail=with_old.end,
@@ -245,7 +245,7 @@ def prove(check: Check, context: GateContext) -> Proved:
     if bypass := bypass_of(check.command):
         return make_refused_proof(check, f"skips checks (`{bypass}`)", without_bypass(bypass, "it"))
     if why := _why_not(check, context):
-        hint = f"mark it as a shell command, `sh: {redact(check.command)}`, or "
+        hint = f"write the gate as a shell command, `sh: {redact(check.command)}`, or "
         return make_refused_proof(check, why, f"{hint}split it into several gates")
     if why := explain_unopened(check, context) or _explain_skip(check, context):
         return make_skipped_proof(check, why)
@@ -290,7 +290,7 @@ def _explain_skip(check: Check, context: GateContext) -> str:
         return ""
     reads = _READS.get(program_of(check.command.split()).name)
     if reads is not None and not any(map(reads.search, paths)):
-        return "none of the files it reads changed"
+        return "none of the files that the gate reads changed"
     return ""
 
 

@@ -133,11 +133,13 @@ def _find_breaks(check: Check, contract: Contract, context: GateContext) -> tupl
 def _make_refused_proof(check: Check, refused: Refused) -> Proved:
     """Create the failed proof of a contract that could not run, with a finding that says why."""
     output = refused.message.encode()
-    proof = make_proof(check, Verdict.FAIL, "it did not run", code=NOT_RUN, output=output)
+    proof = make_proof(
+        check, Verdict.FAIL, "the contract check did not run", code=NOT_RUN, output=output
+    )
     problem = refused.message.removeprefix(f"{refused.path} ") if refused.path else refused.message
     finding = Finding(
         check=check.id,
-        message=problem if problem == refused.message else f"it {problem}",
+        message=problem if problem == refused.message else f"the file {problem}",
         path=refused.path,
         line=refused.line,
         hint=refused.hint,
@@ -172,7 +174,7 @@ def _excuse_known_failures(check: Check, proved: Proved, context: GateContext) -
         before = prove(check, replace(context, changes=(), on_base=None, tree=""))
     if _refusals(proved) - _refusals(before):
         return proved
-    note = "failed already before this change"
+    note = "already failed before this change"
     return Proved(
         proof=replace(proved.proof, verdict=Verdict.KNOWN, note=note) if proved.proof else None,
         findings=tuple(_excuse(finding, note) for finding in proved.findings),

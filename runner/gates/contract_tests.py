@@ -131,7 +131,7 @@ def _rerun_for_coverage(first: CheckRun, plain: CheckRun, context: GateContext) 
     measurements.add_gap(context.place, first.check.id, _NOT_COUNTED)
     shown = _list_names([test.id for test in counted.failing]) or first.check.id
     note = f"fails under coverage measurement, and passes without it: {shown}"
-    hint = "coverage slows tests down: does a test measure time, or check whether it is traced?"
+    hint = "coverage slows tests down: check for tests that measure time or look for a tracer"
     detail = counted.findings()[0].detail
     finding = Finding(first.check.id, note, severity=Severity.WARNING, hint=hint, detail=detail)
     proof = replace(plain.proof, id=first.proof.id, verdict=Verdict.FLAKY, note=note)

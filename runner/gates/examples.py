@@ -87,7 +87,7 @@ def _describe(one: _Row, check: Check) -> Finding:
         )
     return Finding(
         check=check.id,
-        message=f"not checked: `{shown}` has no expected result",
+        message=f"the plan's example `{shown}` is not checked: it has no expected result",
         severity=Severity.NOTE,
     )
 

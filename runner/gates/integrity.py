@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 else:
     allowed_test_changes = lazy_module("runner.gates.allowed_test_changes")
 
-ASKED = "keep it passing, or name the part of the plan that requires this"
+ASKED = "keep the test passing, or name the part of the plan that requires this change"
 """Hint of a question to those who can still repair it."""
 _STAYS = "restore the landed test, or list {path} itself in the task's Output files"
-_UNREAD = "restore the landed test, or review its change yourself: --review prompt"
-_LISTED = "the task lists {path} exactly, so this only warns: check that it is intended"
-_ABLE = "remove it: every test must run, and must be able to fail"
+_UNREAD = "restore the landed test, or review the change yourself: runner --review prompt"
+_LISTED = "the task lists {path} exactly, so this is only a warning: check that it is intended"
+_ABLE = "remove this code: every test must run, and must be able to fail"
 _IDLE = "assert the code's behaviour: the test must be able to fail"
 
 
@@ -131,7 +131,7 @@ def _find_deleted(
     """Yield line, message and excuse of each removed test, or of a script without tests."""
     named = _tests(change.path, old)
     if not named and change.content is None:
-        message = f"{change.path} is gone"
+        message = f"{change.path} was deleted"
         yield 0, message, meant(change.path, "")
     names = {body.name for body in _tests(change.path, change.content)}
     for body in named:

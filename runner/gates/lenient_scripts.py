@@ -41,8 +41,8 @@ def findings(check: Check, context: GateContext) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             check=check.id,
-            message=f"`{by[:_SHOWN]}` in {_name(place)} ignores a failure:"
-            f" what {check.id} runs cannot fail",
+            message=f"`{by[:_SHOWN]}` in {_name(place)} ignores failures,"
+            f" so {check.id} cannot fail",
             path=place[0],
             severity=context.origin.question,
             hint=f"remove `{by[:_SHOWN]}`, or have the test contract run the tests directly",

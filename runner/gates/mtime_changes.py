@@ -66,7 +66,7 @@ class TouchedFiles(Struct, frozen=True):
                 check=check,
                 message=f"the gate modified files (discarded): {shown}",
                 severity=Severity.NOTE,
-                hint="files written by a check are not part of the task: have it write elsewhere",
+                hint="files that a check writes are not part of the task: have it write elsewhere",
             ),
         )
 

@@ -178,7 +178,9 @@ def _hint(context: GateContext, seen: Sequence[str]) -> str:
         if f"{path}/".startswith(f"{copy}/")
     ]
     if not old:
-        return "apt-get install bubblewrap, or name these files by relative paths"
+        return (
+            "install bubblewrap (apt-get install bubblewrap), or name these files by relative paths"
+        )
     if "/node_modules/" in old[0]:
         return "replace `file:` with `link:` in package.json, and install again"
     return "install the package in editable form: pip install -e PATH"

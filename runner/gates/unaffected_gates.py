@@ -44,8 +44,7 @@ def explain_unopened(check: Check, context: GateContext) -> str:
     paths = {*differing, *(one.path for one in changes)}
     if not _are_unopened(paths, set(files), set(kinds)) or _names_ending(check, context, paths):
         return ""
-    what = "documents" if all(map(is_document, paths)) else "files that it does not open"
-    return f"only {what} changed, and it opened none in {task}'s proof"
+    return f"the gate opened none of the changed files in {task}'s proof"
 
 
 def _are_unopened(paths: Iterable[str], files: Collection[str], kinds: Collection[str]) -> bool:

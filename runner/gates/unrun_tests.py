@@ -41,7 +41,7 @@ class _Unrun(NamedTuple):
     path: str
     line: int
     what: str
-    """`TestSum`, or `its tests` for a whole file."""
+    """`TestSum`, or `the tests of this file`."""
     asks: bool = True
 
 
@@ -156,7 +156,7 @@ def _by_file(ran: list[TestResult]) -> bool:
 def _unrun(change: Change, names: dict[str, int], ran: list[TestResult]) -> Iterator[_Unrun]:
     if _by_file(ran):
         if change.path not in {one.file for one in ran}:
-            yield _Unrun(change.path, min(names.values()), "its tests")
+            yield _Unrun(change.path, min(names.values()), "the tests of this file")
         return
     heard = {part for one in ran for part in _PARTS.split(one.id)}
     missing = [name for name in names if _NAMED.match(name) and name not in heard]
@@ -167,9 +167,9 @@ def _unrun(change: Change, names: dict[str, int], ran: list[TestResult]) -> Iter
 def _finding(one: _Unrun, context: GateContext) -> Finding:
     return Finding(
         check=INTEGRITY,
-        message=f"{one.what} never ran: no test contract reaches it",
+        message=f"no test contract runs {one.what}",
         path=one.path,
         line=one.line,
         severity=context.origin.question if one.asks else Severity.WARNING,
-        hint="have a test contract run it, or remove it",
+        hint="run it in a test contract, or remove it",
     )

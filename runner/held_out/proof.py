@@ -241,7 +241,7 @@ def _prove_again(check: Check, context: HeldOutContext) -> Proved:
         if run.passed:
             return Proved(result.proof)
         if gates.on_base is not None and _has_same_failures(run, _run_alone(check, context, ())[0]):
-            note = "it fails on the base as well"
+            note = "already failed before this change"
             found = replace(_explain(run, result), severity=Severity.WARNING, hint=note)
             return Proved(replace(result.proof, verdict=Verdict.KNOWN, note=note), (found,))
     finally:
@@ -419,7 +419,7 @@ def _run_gates(inner: GateContext) -> Iterator[Finding]:
         proved = commands.prove(check, inner)
         if any(one.refuses for one in proved.findings):
             name = check.id.removeprefix("gate:")
-            message = f"gate {name} passes on the change and fails with the held-out files"
+            message = f"gate {name} passes without the held-out files and fails with them"
             hint = f"for the output: runner hold-out --show {inner.task.id}"
             yield Finding(HELD_OUT, message, severity=Severity.QUESTION, hint=hint)
 
@@ -481,6 +481,6 @@ def _try(
 def _find_silent(noticed: Mapping[str, str]) -> Iterator[Finding]:
     for id_, where in noticed.items():
         if not where:
-            message = f"{id_} passes without the work: its held-out tests cannot fail"
-            hint = "hold out tests that need the work, or accept this: runner approve"
+            message = f"{id_} passes without the task's work: its held-out tests cannot fail"
+            hint = "hold out tests that fail without the work, or accept this: runner approve"
             yield Finding(HELD_OUT, message, severity=Severity.QUESTION, hint=hint)

@@ -308,7 +308,9 @@ def make_store_id(common_dir: Path) -> str:
     return id_ if made else read_store_id(common_dir)
 
 
-NOT_WRITTEN = "its tests are not written yet; they are written once its dependencies are DONE"
+NOT_WRITTEN = (
+    "its tests are not written yet: the test author writes them once its dependencies are DONE"
+)
 
 # --- words ------------------------------------------------------------------------------
 

@@ -277,7 +277,7 @@ def read_root(path: str, text: str) -> Node:
     """Return the root of a file's tree. Raises UnreadableError."""
     parsed = parse_file(path, text)
     if parsed is None:
-        raise UnreadableError("no tree-sitter grammar for it is installed")
+        raise UnreadableError("no tree-sitter grammar for this language is installed")
     if parsed.errors:
         raise UnreadableError(f"syntax error in line {parsed.errors[0].line}")
     return parsed.tree.root_node

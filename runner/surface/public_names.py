@@ -39,7 +39,7 @@ def find_changes(trees: Trees) -> Iterator[Fact]:
         if trees.is_test(path) or not path.endswith((".py", ".go", ".rs", *SCRIPTS)):
             continue
         if any(len(version or b"") > LARGEST for version in versions):
-            yield skip_file(path, f"it is larger than {LARGEST // 1024} kB")
+            yield skip_file(path, f"the file is larger than {LARGEST // 1024} kB")
         elif path.endswith(".py"):
             python.append(path)
         elif (package := _find_package(path, trees)) is not None:
@@ -82,7 +82,7 @@ def _collect(path: str, found: Iterable[Fact], trees: Trees) -> Iterator[Fact]:
     except declarations.UnreadableError as error:
         yield skip_file(path, str(error))
     except RecursionError:
-        yield skip_file(path, "it is nested too deeply")
+        yield skip_file(path, "the code is nested too deeply")
 
 
 def _find_package(path: str, trees: Trees) -> str | None:

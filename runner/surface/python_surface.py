@@ -99,7 +99,7 @@ def _compare_module(place: ModulePlace, paths: list[str], trees: Trees) -> Itera
     except ImportError:
         yield skip_file(paths[0], "griffe is not installed")
     except Exception as error:  # noqa: BLE001 - a foreign reader of foreign code
-        yield skip_file(paths[0], f"griffe cannot read it ({type(error).__name__})")
+        yield skip_file(paths[0], f"griffe cannot read the file ({type(error).__name__})")
 
 
 def _load(place: ModulePlace, path: str, content: bytes | None) -> Version:
@@ -173,7 +173,7 @@ def _compare(path: str, before: Version, after: Version, public: set[str]) -> It
             before.module.exports,
             after.module.exports,
         ):
-            yield _removed(path, name, f"{name} (left __all__)")
+            yield _removed(path, name, f"{name} (no longer in __all__)")
     for name in sorted(public & after.exports):
         old, new = before.module.members.get(name), members.get(name)
         if old is not None and new is not None and not old.is_alias and not new.is_alias:
@@ -209,9 +209,9 @@ def _describe(found: griffe.Breakage) -> str:
     kinds, old, new = griffe.BreakageKind, found.old_value, found.new_value
     match found.kind:
         case kinds.PARAMETER_REMOVED:
-            return f"without {old.name}"
+            return f"no longer takes {old.name}"
         case kinds.PARAMETER_ADDED_REQUIRED | kinds.PARAMETER_CHANGED_REQUIRED:
-            return f"needs {new.name}"
+            return f"requires {new.name}"
         case kinds.PARAMETER_MOVED:
             return f"{new.name} moved to another position"
         case kinds.PARAMETER_CHANGED_KIND:

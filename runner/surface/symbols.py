@@ -91,15 +91,15 @@ def _compare_places(
 ) -> Iterator[tuple[str, tuple[str, ...], bool]]:
     names, others = [one.name for one in old], [one.name for one in new]
     if names != others and sorted(names) == sorted(others):
-        yield "parameters in another order", (), True
+        yield "takes its parameters in another order", (), True
         return
     for was, now in zip(old, new, strict=False):
         yield from _compare_parameter(was, now, is_typed=is_typed)
     for one in old[len(new) :]:
-        yield f"without {one.name}", (one.name,), True
+        yield f"no longer takes {one.name}", (one.name,), True
     for one in new[len(old) :]:
         if not one.is_optional:
-            yield f"needs {one.name}", (one.name,), True
+            yield f"requires {one.name}", (one.name,), True
 
 
 def _compare_parameter(
@@ -107,7 +107,7 @@ def _compare_parameter(
 ) -> Iterator[tuple[str, tuple[str, ...], bool]]:
     also = (was.name, now.name)
     if was.is_optional and not now.is_optional:
-        yield f"needs {now.name}", also, True
+        yield f"requires {now.name}", also, True
     elif was.default is not None and was.default != now.default:
         new = shorten(now.default) if now.default is not None else "none"
         yield f"{now.name} defaults to {new}, was {shorten(was.default)}", also, True

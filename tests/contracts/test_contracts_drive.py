@@ -146,7 +146,7 @@ def test_the_driver_stops_when_the_application_has_ended(tmp_path, url, home):
         ({"paths": {"/x": {"$ref": "#/no"}}}, "its reference #/no has no target"),
         (
             {"components": {"schemas": {"A": {"$ref": "#/components/schemas/A"}}}},
-            "refers to itself endlessly|maximum recursion",
+            "form an endless loop|maximum recursion",
         ),
     ],
 )

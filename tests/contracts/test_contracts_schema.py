@@ -105,11 +105,15 @@ def test_a_pydantic_model_has_words_for_bounds_and_must_use_them(things):
 def test_a_type_that_cannot_be_had_is_told(things, source, why):
     proved = things.write("things.py", source).prove("schema", CONTRACT)
     (finding,) = proved.findings
-    assert finding.message == f"nothing to compare thing.json with: things:Thing: {why}"
+    assert finding.message == f"thing.json cannot be compared: things:Thing: {why}"
     assert "describe.py" not in finding.detail
     assert "importlib" not in finding.detail
     printed = "things.py" in finding.detail
-    hint = "see its output" if printed else "give the import path of a type: MODULE:TYPE"
+    hint = (
+        "read the output of the import"
+        if printed
+        else "give the import path of a type: MODULE:TYPE"
+    )
     assert (printed, finding.hint) == (source.startswith("import"), hint)
     assert proved.proof.verdict is Verdict.FAIL
 
@@ -136,11 +140,11 @@ def test_instances_are_validated_all_of_a_glob(things):
     proved = things.prove("schema", "thing.json = data/*.json")
     assert [(one.message, one.path) for one in proved.findings] == [
         (
-            "it does not match thing.json: 'much too long' is too long (at $.name)",
+            "the instance does not match thing.json: 'much too long' is too long (at $.name)",
             "data/b.json",
         ),
         (
-            "it does not match thing.json: 'c' is not one of ['a', 'b'] (at $.tags[0])",
+            "the instance does not match thing.json: 'c' is not one of ['a', 'b'] (at $.tags[0])",
             "data/b.json",
         ),
     ]
@@ -231,7 +235,7 @@ def test_a_zod_schema_is_said_by_the_projects_own_zod(things, length, said):
 def test_a_zod_schema_that_cannot_be_had_is_told(things, source, why):
     things.write("thing.mjs", source)
     (finding,) = things.prove("schema", "thing.json = thing.mjs:Thing").findings
-    assert finding.message == f"nothing to compare thing.json with: thing.mjs:Thing: {why}"
+    assert finding.message == f"thing.json cannot be compared: thing.mjs:Thing: {why}"
     assert "zod.mjs" not in finding.detail
     assert ("thing.mjs:1" in finding.detail) == ("throw" in source)
 
@@ -245,5 +249,5 @@ def test_zod_without_node_is_a_missing_tool(things, tmp_path):
 def test_an_instance_of_a_schema_that_is_only_itself_is_told(things):
     things.write("loop.json", '{"$ref": "#"}').write("data/a.json", "{}")
     assert things.said("schema", "loop.json = data/*.json")[0].endswith(
-        "the schema refers to itself endlessly (at $)"
+        "the references of the schema form an endless loop (at $)"
     )

@@ -33,7 +33,7 @@ def test_a_gate_that_says_only_no_and_said_so_before_is_known(tmp_path):
     said = commands.prove(a_gate("exit 3"), context)
     assert said.proof.verdict is Verdict.KNOWN
     since = "first seen at bbbbbbbbb"
-    assert said.proof.note == f"fails already present before this change, {since}"
+    assert said.proof.note == f"failure already present before this change, {since}"
     (finding,) = said.findings
     assert finding.severity is Severity.WARNING
 
@@ -85,7 +85,7 @@ def test_a_new_complaint_among_old_ones_refuses_and_comes_first(tmp_path):
     said = commands.prove(a_gate(LINT), context)
     assert said.proof.verdict is Verdict.FAIL
     assert said.findings[0].detail.splitlines()[:2] == [
-        "new since the change (1; 1 already present):",
+        "new failures since the change: 1 (already present: 1)",
         "  a.py: F811 twice",
     ]
 
@@ -204,7 +204,7 @@ def test_a_gate_that_passes_only_since_the_task_changed_it_is_refused(tmp_path):
     context, _ = a_project(tmp_path, before, after)
     said = commands.prove(a_gate("make check", "check"), context)
     (finding,) = [one for one in said.findings if one.refuses]
-    assert finding.message == "it passes only because the task changed Makefile"
+    assert finding.message == "the gate passes only because the task changed Makefile"
 
 
 def test_a_script_that_a_gate_starts_is_held_against_itself(tmp_path):
@@ -239,7 +239,7 @@ def test_a_script_behind_what_a_gate_starts_is_held_against_itself(
     said = commands.prove(a_gate(command, "check"), context)
     assert said.proof.verdict is Verdict.PASS
     assert [one.message for one in said.findings if one.refuses] == [
-        f"it passes only because the task changed {script}"
+        f"the gate passes only because the task changed {script}"
     ]
 
 

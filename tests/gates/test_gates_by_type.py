@@ -28,7 +28,9 @@ def test_a_refactor_that_changes_or_deletes_a_test_that_was_there_is_refused(tmp
         tmp_path, CODE, CODE | {"tests/test_shop.py": "x"}, by_person=True, type="refactor"
     )
     assert theirs.severity is Severity.ERROR  # who wrote it is told, not asked
-    assert "give the task another Type (its Type makes it a refactor: refactor)" in changed.hint
+    assert (
+        "give the task another Type (its Type says refactor, so it is a refactor)" in changed.hint
+    )
     (gone,) = findings(tmp_path, CODE, {"shop.py": "price = 3\n"}, type="refactor")
     assert "deletes the existing test tests/test_shop.py" in gone.message
 

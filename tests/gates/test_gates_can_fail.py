@@ -270,7 +270,7 @@ def test_a_small_change_that_a_test_notices_is_an_answer(tmp_path):
 def test_a_mutation_report_of_the_project_names_survivors(tmp_path, report, named):
     text = report % '"location": {"start": {"line": 2, "column": 1}}'
     found = Result(tmp_path, {}, SHOP | ASSERTS | {"mutation.json": text}, PYTEST)
-    assert ("mutation report: survived shop.py:2" in found.proof.note) == named
+    assert ("mutation report: mutant survived at shop.py:2" in found.proof.note) == named
 
 
 def test_a_bundle_in_the_change_leaves_the_stub_unmeasured(tmp_path):

@@ -285,7 +285,7 @@ def test_a_flood_of_output_is_kept_short(tmp_path):
 def test_what_a_contract_leaves_running_is_ended_and_said(tmp_path):
     proof, (finding,) = proved(a_bench(tmp_path), "sleep 60 & true")
     assert proof.verdict is Verdict.PASS
-    assert finding.message == "the runner stopped 1 process that it left running"
+    assert finding.message == "the runner stopped 1 process that the command left running"
     assert finding.severity is Severity.NOTE
 
 

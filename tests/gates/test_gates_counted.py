@@ -277,7 +277,7 @@ def test_a_runner_of_mocha_that_stands_behind_a_name_names_its_tests(tmp_path, w
 def test_text_that_looks_like_a_failure_is_only_told(tmp_path):
     (told,) = proved(tmp_path, "python3 prints.py").notes()
     assert told.severity is Severity.WARNING
-    assert told.message == "its output reports that a test failed; it ended with exit code 0"
+    assert told.message == "the output reports that a test failed, but the exit code is 0"
 
 
 def test_what_failed_and_passed_when_the_command_ran_it_again_is_flaky(tmp_path):

@@ -32,7 +32,7 @@ AttributeError: 'int' object has no attribute 'lower'
     (one,) = found.findings
     assert (one.severity, one.message) == (
         Severity.NOTE,
-        "not checked: `slug('C')` has no expected result",
+        "the plan's example `slug('C')` is not checked: it has no expected result",
     )
 
 

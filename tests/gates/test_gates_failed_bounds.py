@@ -18,9 +18,10 @@ HELD = CommandBounds(
     processes=4096,
     file_size=8 * 1024**3,
 )
-NET = "the sandbox limits it to network no; if it needs more: Network: yes in the task"
+NET = "the sandbox runs the command with network no; if it needs more, add Network: yes to the task"
 MEMORY = (
-    "its memory limit is 300MB; to raise it, set limits.memory (or Uses: memory 4GB in the task)"
+    "the memory limit is 300MB; to raise it, set limits.memory in your own settings, "
+    "or Uses: memory 4GB in the task"
 )
 WRITE = "the sandbox allows writes only in the project's folder"
 SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in your own settings'
@@ -45,7 +46,7 @@ SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in your own settings'
         ("sh: 1: Cannot fork\nfork: Cannot allocate memory", MEMORY),
         (
             "BlockingIOError: [Errno 11] Resource temporarily unavailable",
-            "its limit is 4096 processes",
+            "the limit is 4096 processes",
         ),
         (
             "RuntimeError: can't start new thread",
@@ -53,7 +54,7 @@ SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in your own settings'
         ),
         (
             "OSError: [Errno 27] File too large",
-            "its file size limit is 8GB; to raise it, set limits.file_size",
+            "the file size limit is 8GB; to raise it, set limits.file_size",
         ),
         ("No such file or directory: '/home/ada/.ssh/id'", SSH),
         ("cat: /home/ada/.ssh/id: No such file or directory", SSH),
@@ -87,8 +88,8 @@ def test_what_would_fail_anywhere_is_not_laid_to_the_sandbox(tail):
 
 HIDING = replace(HELD, hides={"/tmp/data/in.txt", "/run/x.sock", "/home/ada/tool"}.__contains__)
 OWN_TMP = (
-    "the sandbox has its own /tmp, without /tmp/data/in.txt; "
-    'to read it: sandbox.read = ["/tmp/data/in.txt"] in your own settings'
+    "the sandbox has its own /tmp, which lacks /tmp/data/in.txt; "
+    'to read it, set sandbox.read = ["/tmp/data/in.txt"] in your own settings'
 )
 
 
@@ -140,7 +141,7 @@ def test_without_a_sandbox_the_limits_alone_can_be_met():
 def test_a_network_that_the_settings_hold_back_is_said():
     asked = replace(HELD, asked=Network.YES, network=Network.LOOPBACK)
     assert find_met_bound("ENETUNREACH", 1, asked) == (
-        "it asks for network yes, and your own settings allow loopback; "
+        "the check asks for network yes, your own settings allow loopback; "
         'to allow it: network = "yes" there'
     )
     assert find_met_bound("ENETUNREACH", 1, replace(asked, network=Network.YES)) == ""

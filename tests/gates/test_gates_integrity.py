@@ -106,7 +106,7 @@ def test_a_deleted_file_of_tests_names_each_of_them(path):
 
 def test_a_deleted_script_of_tests_is_a_question_by_its_file():
     (found,) = said({"tests/check.sh": "exit 1\n"}, {}, by_person=False)
-    assert (found.severity, found.message) == (Severity.QUESTION, "tests/check.sh is gone")
+    assert (found.severity, found.message) == (Severity.QUESTION, "tests/check.sh was deleted")
 
 
 def test_a_test_may_move_to_another_file_that_is_found():
@@ -121,7 +121,12 @@ def test_a_test_may_move_to_another_file_that_is_found():
     ("outputs", "reviewed", "refuses", "hint"),
     [
         (("tests/test_shop.py",), True, False, "the task lists tests/test_shop.py exactly"),
-        (("tests/test_shop.py",), False, True, "review its change yourself: --review prompt"),
+        (
+            ("tests/test_shop.py",),
+            False,
+            True,
+            "review the change yourself: runner --review prompt",
+        ),
         (("tests/**",), True, True, "list tests/test_shop.py itself in the task's Output files"),
     ],
 )

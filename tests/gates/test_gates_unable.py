@@ -163,7 +163,7 @@ def test_a_script_that_loses_its_exit_is_a_question(line, by, right, command, pa
 
     (found,) = ask(command, files(line))
     assert (found.severity, found.path) == (Severity.QUESTION, path)
-    assert f"`{by}` in `x` of {path} ignores a failure" in found.message
+    assert f"`{by}` in `x` of {path} ignores failures" in found.message
     assert ask(command, files(right)) == ()
 
 

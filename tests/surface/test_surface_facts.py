@@ -141,7 +141,10 @@ def test_without_griffe_python_is_not_measured(monkeypatch):
 def test_without_a_grammar_a_language_is_not_measured(monkeypatch):
     monkeypatch.setattr(declarations, "parse_file", lambda *_: None)
     (fact,) = find(*changed(SEEDED["a result of Go"]))
-    assert fact.message == "price.go was not compared: no tree-sitter grammar for it is installed"
+    assert (
+        fact.message
+        == "price.go was not compared: no tree-sitter grammar for this language is installed"
+    )
 
 
 def test_griffe_runs_nothing_of_the_project(tmp_path):

@@ -193,7 +193,7 @@ class Inventory:
             if statuses and statuses <= NOT_THERE:
                 self.record_missing(label, f"answers {min(statuses)} to every request")
             elif statuses == {HTTPStatus.NOT_FOUND} and self.alike[label] == {self.nowhere(method)}:
-                self.record_missing(label, "answers every request like an unknown page")
+                self.record_missing(label, "answers every request as if the path did not exist")
 
     def report_undocumented(self) -> None:
         """Report undocumented methods of documented paths that succeed without a route table."""

@@ -97,13 +97,13 @@ def key_of(test: str, place: Callable[[str], str] = str) -> str:
 class BaseTestFate(StrEnum):
     """The new result of a test that passed before."""
 
-    FAILS = "fails in its earlier version on this code"
+    FAILS = "fails on the new code in its earlier version"
     GONE = "is gone"
     SKIPPED = "is skipped now"
     EXPECTED = "is expected to fail now"
     FEWER = "runs fewer cases"
     BROKEN = "passed before and fails now"
-    UNRUN = "could not run in its earlier version on this code"
+    UNRUN = "could not run on the new code in its earlier version"
 
 
 class Loss(Struct, frozen=True):

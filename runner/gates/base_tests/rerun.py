@@ -258,11 +258,11 @@ class BaseComparison(Struct, frozen=True):
         meant = self.meaning.of_test(one.test, one.file)
         severity, message, hint = Severity.QUESTION, one.text, ASKED
         if one.fate is BaseTestFate.UNRUN:
-            severity, hint = Severity.WARNING, "check what it expects now"
+            severity, hint = Severity.WARNING, "check what the test expects now"
         elif meant:
             severity, message, hint = Severity.WARNING, f"{one.text}: {meant}", ""
         elif self.context.origin.by_person and is_excused(one.file, self.context.task):
-            severity, hint = Severity.WARNING, "check that it is intended"
+            severity, hint = Severity.WARNING, "check that the change of the test is intended"
         path = one.file or next(iter(self.support.paths), "")
         return Finding(check=check.id, message=message, path=path, severity=severity, hint=hint)
 

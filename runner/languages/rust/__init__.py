@@ -41,7 +41,7 @@ LANGUAGE = Language(
     coverage=CoverageSupport(
         needed="have the test contracts run `cargo test`",
         tools=("cargo-llvm-cov", "cargo-tarpaulin"),
-        absent="cargo-tarpaulin is not installed, nor is cargo-llvm-cov: "
+        absent="neither cargo-llvm-cov nor cargo-tarpaulin is installed: "
         "cargo install cargo-llvm-cov",
         function=re.compile(rb"\bfn\b"),
     ),
