@@ -111,7 +111,7 @@ class Proved(Struct, frozen=True):
 
 
 class LeftFiles(Protocol):
-    """The effect of a command on the tree's files; `mtime_changes.TouchedFiles` is one."""
+    """The effect of a command on the tree's files; `touched_files.TouchedFiles` is one."""
 
     @property
     def made(self) -> tuple[str, ...]:

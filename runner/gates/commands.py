@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from runner.config.default_gates import is_declared, nothing_to_check
-from runner.gates import base_result, lenient_scripts, script_targets
+from runner.gates import base_result, script_targets
 from runner.gates.base import NOT_RUN, Check, Proved, make_proof
 from runner.gates.base_result import earlier
 from runner.gates.check_run import reuse_result, standing_key, try_or_stand
@@ -268,9 +268,9 @@ def prove(check: Check, context: GateContext) -> Proved:
     if not trial.passed:
         return base_result.evaluate_failure(trial, context)
     refusals = old_gate_findings(trial, context)
-    changed = () if refusals else script_targets.findings(check, context)
+    changed = () if refusals else script_targets.find_changed(check, context)
     own = check.id in {f"gate:{gate.name}" for gate in context.task.gates}
-    lenient = lenient_scripts.findings(check, context) if own else ()
+    lenient = script_targets.find_lenient(check, context) if own else ()
     return Proved(trial.proof, (*refusals, *changed, *lenient, *trial.notes()))
 
 

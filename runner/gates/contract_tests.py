@@ -23,14 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runner.config.settings import Settings
-    from runner.gates import lenient_scripts
     from runner.gates.base import GateContext
     from runner.gates.check_run import CheckRun
     from runner.gates.coverage import measurements
     from runner.model import Proof, Task
 else:
     measurements = lazy_module("runner.gates.coverage.measurements")
-    lenient_scripts = lazy_module("runner.gates.lenient_scripts")
 
 _PYTEST_ID = regex(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-]+$")
 _NEVER_ELSE = regex(r"\b(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b")
@@ -88,8 +86,8 @@ def _find_scripts(first: CheckRun, context: GateContext) -> tuple[Finding, ...]:
         return ()
     # If every test was reported, a failure counts regardless of the script's exit code.
     untold = first.passed and not (first.results or first.proof.counts)
-    lenient = lenient_scripts.findings(check, context) if untold else ()
-    changed = script_targets.findings(check, context) if context.changes else ()
+    lenient = script_targets.find_lenient(check, context) if untold else ()
+    changed = script_targets.find_changed(check, context) if context.changes else ()
     return (*lenient, *changed)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from runner.gates.mtime_changes import files
+from runner.gates.touched_files import files
 from runner.lazy_pattern import regex
 from runner.plan.shell.selection import find_pytest_words
 from runner.repo.trees import Prefix

@@ -1,7 +1,7 @@
 """Instrument commands from outside so that the test programs they start report their results.
 
 The command itself stays unchanged. pytest reads `PYTEST_ADDOPTS`, `report_hook` runs in unittest's
-interpreter, `node_hook` preloads Node, and `tool_hooks` puts `go` and `cargo` on PATH.
+interpreter, `node_hooks` preloads Node, and `tool_hooks` puts `go` and `cargo` on PATH.
 
 The hooks of Node, go and cargo keep the end of their own process's output, and its exit, with the
 reports of the check. A program that another test program started is let through untouched.
@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from runner.gates import shim
 from runner.gates.base import Fitted, file_name
-from runner.gates.loaded_scripts import quote
 from runner.gates.own_files import make_empty, own_folder, put
 from runner.gates.test_reports import read_reports
 from runner.lazy_module import lazy_module
@@ -29,13 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from runner.gates import node_hook, vitest_hook
+    from runner.gates import node_hooks
     from runner.gates.base import Check, GateContext
     from runner.gates.junit import Reports
     from runner.process.base import Place, Ran
 else:
-    node_hook = lazy_module("runner.gates.node_hook")
-    vitest_hook = lazy_module("runner.gates.vitest_hook")
+    node_hooks = lazy_module("runner.gates.node_hooks")
 
 
 _STARTS_PYTEST = regex(r"(?:! *)?(?:[A-Za-z_]\w*=\S* )*(?:\S*python[\d.]* -m )?pytest(?=\s|\Z)")
@@ -113,11 +111,12 @@ def _with_hooks(plain: Fitted, context: GateContext, folder: Path) -> Fitted:
     start = shim.write_module(context.place)
     hooks = write_hooks(context.place, context.environment)
     given = {**context.environment, **plain.variables}
+    preload = shim.quote_preload(hooks / "report.cjs")
     variables = {
         **plain.variables,
         "RUNNER_REPORT_OUT": str(folder),
         "PYTHONPATH": shim.search_path(start, given.get("PYTHONPATH", "")),
-        "NODE_OPTIONS": f"{given.get('NODE_OPTIONS', '')} {quote(hooks / 'report.cjs')}".strip(),
+        "NODE_OPTIONS": f"{given.get('NODE_OPTIONS', '')} {preload}".strip(),
         "PATH": f"{hooks / 'bin'}{os.pathsep}{given.get('PATH', os.defpath)}",
     }
     is_in_front = str(start) in plain.variables.get("PYTHONPATH", "")
@@ -203,8 +202,8 @@ def write_hooks(place: Place, environment: Mapping[str, str]) -> Path:
     """
     folder = own_folder(place.box, _HOOKS)
     programs = own_folder(place.box, _HOOKS, "bin")
-    put(folder / "report.cjs", node_hook.PRELOAD.encode())
-    put(folder / "vitest.mjs", vitest_hook.PROVIDER.encode())
+    put(folder / "report.cjs", node_hooks.PRELOAD.encode())
+    put(folder / "vitest.mjs", node_hooks.PROVIDER.encode())
     for tool in _TOOLS:
         real = which(tool, environment)
         # If PATH already has the runner's programs, it would start itself endlessly.

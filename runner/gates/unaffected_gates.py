@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from runner.gates import proof_cache, script_targets
 from runner.gates.check_run import standing_key
-from runner.gates.open_watch import kind_of
+from runner.gates.touched_files import kind_of
 from runner.model.grades import is_document
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from gates_bench import a_bench
 from gates_trees import a_check, a_story, put
 from msgspec.structs import replace
 
-from runner.gates import contract_tests, mtime_changes
+from runner.gates import contract_tests, touched_files
 from runner.gates.base import Check
 from runner.model import Severity, Verdict
 from runner.process.limits import Limits
@@ -356,7 +356,7 @@ def test_whatever_a_contract_puts_in_the_place_of_a_file_is_a_change(tmp_path, l
 def test_a_change_is_seen_in_a_folder_that_was_listed_long_before(tmp_path, line, path):
     context, _ = a_story(tmp_path, {}, {"a.py": "new", "b/c.py": "new"})
     for _ in range(2):
-        mtime_changes.files(context)
+        touched_files.files(context)
         time.sleep(3 * TICK)
     _, (finding,) = proved(context, line)
     assert finding.message == f"the gate modified files (discarded): {path}"

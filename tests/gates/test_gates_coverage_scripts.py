@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from runner.gates import coverage
 from runner.gates.base import Check, Fitted
-from runner.gates.node_hook import PRELOAD
+from runner.gates.node_hooks import PRELOAD
 from runner.model import Coverage
 from runner.process.limits import Limits
 from runner.process.sandbox import choose_sandbox

@@ -304,7 +304,9 @@ def test_where_each_test_was_told_a_failure_counts_whatever_the_script_makes_of_
 def told(folder, command, before, after, *, gate=True, **fields):
     context, _ = a_story(folder, before, after, **fields)
     check = a_gate(command, "check") if gate else a_check(command)
-    return [(one.severity.value, one.message) for one in script_targets.findings(check, context)]
+    return [
+        (one.severity.value, one.message) for one in script_targets.find_changed(check, context)
+    ]
 
 
 def package(**scripts):

@@ -11,7 +11,7 @@ from settings_of import settings_of
 
 from runner.gates import commands
 from runner.gates.base import ChangeOrigin, Check
-from runner.gates.lenient_scripts import can_fail, findings
+from runner.gates.script_targets import can_fail, find_lenient
 from runner.model import GateSpec, Level, Severity, TestContract, Verdict
 from runner.plan.shell.exit_status import no_proof_in
 from runner.process.limits import Limits
@@ -149,7 +149,7 @@ def test_a_contract_that_loses_its_exit_is_refused_with_a_rewrite(line, by, righ
 
 def ask(command, files):
     tree = SimpleNamespace(origin=ChangeOrigin(), after=files.get)
-    return findings(Check("TC-001", "test", command, Limits(1, 1, 1)), tree)
+    return find_lenient(Check("TC-001", "test", command, Limits(1, 1, 1)), tree)
 
 
 @pytest.mark.parametrize(("line", "by", "right"), LINES + OTHER_PROGRAMS)

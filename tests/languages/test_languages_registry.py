@@ -207,7 +207,7 @@ MAY_NAME = {
     "gates/commands.py": "what a manifest says to the tools that a gate runs",
     "gates/test_paths.py": "settings of test tools that name what is loaded first",
     "gates/mutation/red_first.py": "ids of tests are known of pytest",
-    "gates/open_watch.py": "a compiled copy of a module is read in its place",
+    "gates/touched_files.py": "a compiled copy of a module is read in its place",
     "run/proof/held_out.py": "held-out tests are of Python",
     "gates/script_targets.py": "scripts of package.json that a check runs",
     "gates/coverage/v8.py": "what Node runs as it stands, and what it only strips of types",
