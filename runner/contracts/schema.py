@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from runner.contracts.contract_context import ContractResult
 from runner.contracts.document import bundle_document, parse_document
 from runner.contracts.entries import ContractKind, Refused, require_packages, versions
-from runner.contracts.schema_equality import differences
+from runner.contracts.json_schemas import differences
 from runner.lazy_module import lazy_module
 from runner.model import Finding
 from runner.process.tools import which

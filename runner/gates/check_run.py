@@ -9,11 +9,17 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from runner.gates.base import Fitted, failures_of, name_command, proof_of
-from runner.gates.count_parsers import CLOSING, ran_no_test, read_counts
 from runner.gates.junit import Reports, TestResults
 from runner.gates.proof_cache import PassedCommand
-from runner.gates.reporters import expects, not_taken, with_reports
-from runner.gates.result_parsers import output_of, parse_results, without_colours
+from runner.gates.result_parsers import (
+    CLOSING,
+    output_of,
+    parse_results,
+    ran_no_test,
+    read_counts,
+    without_colours,
+)
+from runner.gates.test_reports import expects, not_taken, with_reports
 from runner.gates.touched_files import OpenWatch, TouchedFiles, files, find_touched
 from runner.lazy_pattern import regex
 from runner.model import Finding, Network, ProvenBy, Severity, Verdict

@@ -16,8 +16,7 @@ from runner.gates.base import NOT_RUN, Check, Proved, make_proof
 from runner.gates.base_result import earlier
 from runner.gates.check_run import reuse_result, standing_key, try_or_stand
 from runner.gates.junit import TestOutcome
-from runner.gates.redundant_gates import find_same_contract
-from runner.gates.unaffected_gates import explain_unopened, keep_unopened
+from runner.gates.unneeded_gates import explain_unopened, find_same_contract, keep_unopened
 from runner.lazy_pattern import regex
 from runner.model import Finding, Verdict
 from runner.model.work import UNREAD, WAITS_FOR_BATCH

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from runner.contracts.inside import application, describe, instances, report, serve
 from runner.contracts.inside.application import Inventory
 from runner.contracts.inside.report import DriveEnded, Report
-from runner.contracts.schema_equality import differences
+from runner.contracts.json_schemas import differences
 
 # --- describe -------------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from runner.gates.check_run import try_check
 from runner.gates.contract_tests import prove
-from runner.gates.count_parsers import ran_no_test, read_counts
 from runner.gates.coverage_gate import weigh_proofs
+from runner.gates.result_parsers import ran_no_test, read_counts
 from runner.model import Proof, Severity, Verdict, digest_of
 from runner.model.grades import grade_of
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from runner.contracts.inside.operations import operations_of, shape
+from runner.contracts.inside.operations import operations_of, path_shape
 from runner.contracts.inside.report import DriveEnded
 
 if TYPE_CHECKING:
@@ -157,8 +157,8 @@ class Inventory:
         if known is None:
             return
         opaque = tuple(path.rstrip("/") + "/" for method, path in known if method == ANYTHING)
-        served = {(method, shape(path)): path for method, path in known if method != ANYTHING}
-        documented = {(method, shape(prefix + path)): path for method, path in self.operations}
+        served = {(method, path_shape(path)): path for method, path in known if method != ANYTHING}
+        documented = {(method, path_shape(prefix + path)): path for method, path in self.operations}
         for key in sorted(served.keys() - documented.keys()):
             text = "is served, but is not in the document"
             self.report.add_problem((f"{key[0]} {served[key]}", "undocumented-operation"), text)
