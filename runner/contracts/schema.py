@@ -169,7 +169,7 @@ def _check_schema(schema: Json, path: str) -> None:
     from jsonschema.validators import validator_for
 
     if not isinstance(schema, (dict, bool)):
-        message = f"{path} is not a JSON Schema: it is neither an object nor a boolean"
+        message = f"{path} is not a JSON Schema: a schema is an object or a boolean"
         raise Refused(message, hint=_HINT, path=path)
     try:
         kind = validator_for(schema, default=jsonschema.Draft202012Validator)

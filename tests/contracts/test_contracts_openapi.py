@@ -309,11 +309,11 @@ def test_a_port_in_use_is_told_and_nothing_is_tested(project):
             document(**{"/x": {"$ref": "#/nowhere"}}),
             "the document is not valid OpenAPI: its reference #/nowhere has no target",
         ),
-        ("[]", "it is not an OpenAPI document"),
-        ('{"openapi"', "it is not JSON: Expecting ':' delimiter"),
+        ("[]", "the file is not an OpenAPI document"),
+        ('{"openapi"', "the file is not JSON: Expecting ':' delimiter"),
         (
             '{"paths": {"$ref": "http://example.org/x.json"}}',
-            "it refers to http://example.org/x.json, outside the repository",
+            "the file refers to http://example.org/x.json, outside the repository",
         ),
     ],
 )

@@ -156,12 +156,12 @@ def test_instances_are_validated_all_of_a_glob(things):
     ("value", "message"),
     [
         ("thing.json = data/*.json", "data/*.json matches no file"),
-        ("thing.json = one.json", "it does not exist"),
-        ("thing.json = bad.json", "it is not JSON: Expecting value"),
-        ("none.json = bad.json", "it does not exist"),
+        ("thing.json = one.json", "the file does not exist"),
+        ("thing.json = bad.json", "the file is not JSON: Expecting value"),
+        ("none.json = bad.json", "the file does not exist"),
         ("../x.json = bad.json", "'../x.json' is not a path inside the repository"),
         ("thing.json = /etc/passwd", "'/etc/passwd' is not a path inside the repository"),
-        ("out.json = bad.json", "it is outside the repository"),
+        ("out.json = bad.json", "the file is outside the repository"),
     ],
 )
 def test_what_is_not_there_or_not_ours_is_told(things, tmp_path, value, message):
@@ -186,11 +186,11 @@ def test_a_pattern_that_takes_for_ever_is_ended(project):
         (
             '{"type": 7}',
             (
-                "it is not a valid JSON Schema: 7 is not valid under any of the given "
+                "the file is not a valid JSON Schema: 7 is not valid under any of the given "
                 "schemas (at $.type)"
             ),
         ),
-        ("[]", "it is not a JSON Schema: it is neither an object nor a boolean"),
+        ("[]", "the file is not a JSON Schema: a schema is an object or a boolean"),
     ],
 )
 def test_a_schema_must_be_one(project, text, message):
