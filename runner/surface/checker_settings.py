@@ -10,8 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
-from runner.surface.facts import Fact, Trees, read_text, skip_file
-from runner.surface.symbols import shorten
+from runner.surface.facts import Fact, Trees, read_text, shorten, skip_file
 from runner.text.foreign_documents import parse_json, parse_toml
 
 if TYPE_CHECKING:

@@ -192,7 +192,6 @@ MAY_NAME = {
     "held_out/names.py": "held-out tests are of Python",
     "surface/__init__.py": "the languages of which a public surface is read",
     "surface/facts.py": "the languages of which a public surface is read",
-    "surface/python_surface.py": "modules of Python by their files",
     "surface/public_names.py": "the languages of which a public surface is read",
     "app/gate/test_suite.py": "what `npm test` of a package runs",
     "app/inspect/repository_analysis.py": "which manifests a repository has, and who reads them",
