@@ -9,8 +9,8 @@ import pytest
 from settings_of import settings_of
 
 from runner.errors import RunnerError
-from runner.held_out.enclosure import is_enclosed
-from runner.held_out.names import find_names
+from runner.held_out.proof import find_names
+from runner.held_out.workspace import is_enclosed
 from runner.model import Action, Change
 from runner.process.base import Command, Place, command_environment
 from runner.process.limits import Limits
