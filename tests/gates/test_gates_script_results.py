@@ -149,7 +149,7 @@ def packages(tmp_path_factory, request):
 @pytest.mark.parametrize(
     "change",
     [
-        ("toBe(6)", "toBe(8)", "fails in its earlier version on this code"),
+        ("toBe(6)", "toBe(8)", "fails on the new code in its earlier version"),
         ('test("a', 'test.skip("a', "is skipped now"),
         ('test("a price"', '(() => 0)("a price"', "is gone"),
         ("", "", ""),
