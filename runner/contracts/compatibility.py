@@ -24,6 +24,7 @@ from runner.contracts.json_schemas import (
     key_of,
     resolve_reference,
     shape,
+    to_object,
     without_null,
 )
 
@@ -55,7 +56,7 @@ def compare_documents(kind: str, before: Json, after: Json) -> tuple[Narrowing, 
 def _first(kind: str, before: Json, after: Json) -> list[Narrowing]:
     """Return at most one more narrowing than the limit for display."""
     if kind == "openapi":
-        found = _compare_apis(_mapping(before), _mapping(after))
+        found = _compare_apis(to_object(before), to_object(after))
     else:
         found = changes("", Side(before, before), Side(after, after), Direction.INPUT)
     return list(islice(found, _MOST + 1))
@@ -123,11 +124,12 @@ class _Operation:
 
     def __init__(self, root: dict[str, Json], method: str, path: str) -> None:
         self.root = root
-        item = self.follow(_mapping(root.get("paths")).get(path))
+        item = self.follow(to_object(root.get("paths")).get(path))
         own = self.follow(item.get(method.lower()))
         self.body = self.follow(own.get("requestBody"))
         self.responses = {
-            status: self.follow(answer) for status, answer in _mapping(own.get("responses")).items()
+            status: self.follow(answer)
+            for status, answer in to_object(own.get("responses")).items()
         }
         self.parameters = self._parameters(path, item, own)
         secured = own.get("security", root.get("security"))
@@ -141,7 +143,7 @@ class _Operation:
             if not isinstance(reference, str):
                 break
             node = resolve_reference(reference, self.root)
-        return _mapping(node)
+        return to_object(node)
 
     def _parameters(
         self, path: str, item: dict[str, Json], own: dict[str, Json]
@@ -205,7 +207,7 @@ def _compare_bodies(label: str, old: _Operation, new: _Operation) -> Iterator[Na
 
 def _compare_headers(at: str, old: dict[str, Json], new: dict[str, Json]) -> Iterator[Narrowing]:
     # Header names are case-insensitive (RFC 9110, 5.1).
-    was, now = (set(map(str.lower, _mapping(one.get("headers")))) for one in (old, new))
+    was, now = (set(map(str.lower, to_object(one.get("headers")))) for one in (old, new))
     for name in sorted(was - now):
         yield Narrowing(f"{at} header {name}", "was removed", breaking=True)
     for name in sorted(now - was):
@@ -218,19 +220,15 @@ def _compare_contents(
     other: tuple[_Operation, dict[str, Json]],
     way: Direction,
 ) -> Iterator[Narrowing]:
-    old, new = (_mapping(body.get("content")) for _, body in (one, other))
+    old, new = (to_object(body.get("content")) for _, body in (one, other))
     for kind in sorted(old.keys() - new.keys()):
         yield Narrowing(at, f"{kind} was removed", breaking=True)
     for kind in sorted(new.keys() - old.keys()):
         yield Narrowing(at, f"{kind} was added", breaking=False)
     for kind in sorted(old.keys() & new.keys()):
-        schemas = (_mapping(content[kind]).get("schema", True) for content in (old, new))
+        schemas = (to_object(content[kind]).get("schema", True) for content in (old, new))
         left, right = (Side(s, side[0].root) for s, side in zip(schemas, (one, other), strict=True))
         yield from changes(at, left, right, way)
-
-
-def _mapping(value: Json) -> dict[str, Json]:
-    return value if isinstance(value, dict) else {}
 
 
 _LOWER = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")

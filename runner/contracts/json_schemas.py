@@ -97,7 +97,7 @@ def shape(schema: Json, root: Json) -> SchemaShape:
         values=values,
         format=_text(plain.get("format")),
         bounds=_bounds(plain),
-        properties=_object(plain.get("properties")),
+        properties=to_object(plain.get("properties")),
         required=frozenset(_strings(plain.get("required"))),
         extra=plain.get("additionalProperties", True),
         # Drafts before 2020-12 used a list here for `prefixItems`.
@@ -171,7 +171,7 @@ def _merge(one: dict[str, Json], other: Json) -> dict[str, Json]:
     found = {**other, **{key: value for key, value in one.items() if value not in ([], {})}}
     for key in ("properties", "$defs", "definitions"):
         if key in one and key in other:
-            found[key] = {**_object(other[key]), **_object(one[key])}
+            found[key] = {**to_object(other[key]), **to_object(one[key])}
     if "required" in one or "required" in other:
         needed = {*_strings(one.get("required")), *_strings(other.get("required"))}
         found["required"] = [*sorted(needed)]
@@ -253,7 +253,8 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _object(value: Json) -> dict[str, Json]:
+def to_object(value: Json) -> dict[str, Json]:
+    """Return a JSON object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 

@@ -48,24 +48,6 @@ COVERAGE = "coverage"
 MUTATION = "mutation"
 
 
-def _nothing(_path: str) -> bytes | None:
-    """Return None, since no path has content before the first commit."""
-    return None
-
-
-def _unknown(_tree: str) -> None:
-    """Return None, since no other tree is known without a scratch tree."""
-
-
-def _never() -> bool:
-    """Nobody lands together with what is proven alone."""
-    return False
-
-
-def _run_visible(_check: Check, _context: GateContext) -> None:
-    """Return None, since every contract is an ordinary test without a store."""
-
-
 class Check(Struct, frozen=True):
     """One command of a task's proof, before it runs."""
 
@@ -187,7 +169,7 @@ class GateContext(Struct, frozen=True):
     known_secrets: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     """The task's file changes, which the scratch tree contains."""
-    before: Callable[[str], bytes | None] = _nothing
+    before: Callable[[str], bytes | None] = lambda _path: None
     """Returns the bytes of a path at the base; None if it did not exist."""
     former: Mapping[str, bytes | None] = field(default_factory=dict)
     """Of what the task landed earlier and still stands at the base: by path what stands around
@@ -201,7 +183,7 @@ class GateContext(Struct, frozen=True):
     is no tree before (a proof of the real tree)."""
     kept: Path | None = None
     """Folder in the user's cache with results of earlier trees."""
-    find_differing: Callable[[str], tuple[str, ...] | None] = _unknown
+    find_differing: Callable[[str], tuple[str, ...] | None] = lambda _tree: None
     """Returns paths in which the base differs from an earlier tree; None if unknown."""
     proofs: tuple[Proof, ...] = ()
     """Proofs of the previous checks."""
@@ -212,9 +194,9 @@ class GateContext(Struct, frozen=True):
     """Whether a previous check already rejects the change."""
     memory: ProofMemory | None = None
     """Checks that passed in this run, for reuse on the same tree."""
-    may_wait: Callable[[], bool] = _never
+    may_wait: Callable[[], bool] = lambda: False
     """Whether a whole test suite may run later, on the merged tree of several tasks."""
-    prove_held_out: Callable[[Check, GateContext], Proved | None] = _run_visible
+    prove_held_out: Callable[[Check, GateContext], Proved | None] = lambda _check, _context: None
     """Proves a held-out contract whose files the tree lacks; None if the tree has them."""
     ran: dict[str, CheckResult] = field(default_factory=dict)
     """Result of each of the task's test contracts on the proposal, by ID."""

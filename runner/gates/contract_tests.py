@@ -18,6 +18,7 @@ from runner.plan.shell.exit_status import bypass_of
 from runner.plan.shell.programs import without_bypass
 from runner.plan.shell.selection import selection_of
 from runner.process.base import Ended
+from runner.text.wording import join_few
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,7 +128,7 @@ def _rerun_for_coverage(first: CheckRun, plain: CheckRun, context: GateContext) 
     if counted.passed:
         return _flaky(first, counted)
     measurements.add_gap(context.place, first.check.id, _NOT_COUNTED)
-    shown = _list_names([test.id for test in counted.failing]) or first.check.id
+    shown = join_few([test.id for test in counted.failing], _SHOWN) or first.check.id
     note = f"fails under coverage measurement, and passes without it: {shown}"
     hint = "coverage slows tests down: check for tests that measure time or look for a tracer"
     detail = counted.findings()[0].detail
@@ -173,13 +174,9 @@ def _report_repeat(trial: CheckRun) -> Proved:
 
 
 def _make_flaky(id_: str, names: Sequence[str], detail: str = "") -> Finding:
-    note = f"failed once, then passed: {_list_names(names) or id_}"
+    note = f"failed once, then passed: {join_few(names, _SHOWN) or id_}"
     hint = "a flaky test proves little: remove its dependence on time, order and randomness"
     return Finding(id_, note, severity=Severity.WARNING, hint=hint, detail=detail)
-
-
-def _list_names(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
 
 
 def _flaky(first: CheckRun, again: CheckRun) -> Proved:

@@ -31,10 +31,6 @@ _KILLED, _TOO_LARGE = 128 + 9, 128 + 25
 """Exit by SIGKILL and by SIGXFSZ."""
 
 
-def _hides_nothing(_path: str) -> bool:
-    return False
-
-
 class CommandBounds(Struct, frozen=True):
     """The limits that applied to a command while it ran."""
 
@@ -55,7 +51,7 @@ class CommandBounds(Struct, frozen=True):
     memory: int | None = None
     processes: int | None = None
     file_size: int | None = None
-    hides: Callable[[str], bool] = _hides_nothing
+    hides: Callable[[str], bool] = lambda _path: False
     """Whether this path exists, but the sandbox shows something else in its place."""
 
 
@@ -80,7 +76,7 @@ def add_place(
         memory=limits.together or limits.memory,
         processes=limits.processes,
         file_size=limits.file_size,
-        hides=partial(mounts.hides, where=where, read=read) if sandbox.contains else _hides_nothing,
+        hides=partial(mounts.hides, where=where, read=read) if sandbox.contains else bounds.hides,
     )
 
 

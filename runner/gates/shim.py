@@ -27,6 +27,7 @@ from runner.gates import own_files
 from runner.lazy_pattern import regex
 from runner.model import Finding
 from runner.process.package_links import find_copies
+from runner.text.wording import join_few
 
 if TYPE_CHECKING:
     import re
@@ -163,8 +164,7 @@ def findings(context: GateContext) -> tuple[Finding, ...]:
     if not seen:
         return ()
     root = context.place.shown.resolve()
-    names = [path.removeprefix(f"{root}/") for path in seen]
-    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    shown = join_few([path.removeprefix(f"{root}/") for path in seen], _SHOWN)
     return (
         Finding(
             check="imports",

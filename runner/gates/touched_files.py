@@ -22,6 +22,7 @@ from runner.process import syscalls
 from runner.repo.change_times import TICK, tells_changes
 from runner.repo.trees import Prefix, Stamp, is_unchanged, stamp_of
 from runner.text.ignore_rules import ignore_rules
+from runner.text.wording import join_few
 from runner.writes.safe_io import open_below
 
 if TYPE_CHECKING:
@@ -72,11 +73,10 @@ class TouchedFiles(Struct, frozen=True):
         paths = (*self.changed, *self.made)
         if not paths:
             return ()
-        shown = ", ".join(paths[:_SHOWN]) + (" …" if len(paths) > _SHOWN else "")
         return (
             Finding(
                 check=check,
-                message=f"the gate modified files (discarded): {shown}",
+                message=f"the gate modified files (discarded): {join_few(paths, _SHOWN)}",
                 severity=Severity.NOTE,
                 hint="files that a check writes are not part of the task: have it write elsewhere",
             ),

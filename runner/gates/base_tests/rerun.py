@@ -26,7 +26,7 @@ from runner.gates.check_run import try_check
 from runner.gates.integrity import ASKED, Meaning, integrity_proof, is_excused, last_of
 from runner.gates.result_parsers import EXAMPLE
 from runner.gates.test_paths import holds_tests
-from runner.languages.registry import code_language
+from runner.languages.registry import code_language, is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Action, Finding, Severity
 from runner.process.base import Ended
@@ -320,7 +320,6 @@ _LINE = regex(r"\(line \d+\)")
 _SUBTEST = regex(r"(?P<whole>\w+(?:\.\w+){2,}) [\[(]")
 """`unittest` names a subtest by the test's ID and its parameters (`subTest`)."""
 _OF_GO = regex(r"(?P<name>[\w./~-]+?\.(?:Test|Example|Fuzz|Benchmark)\w*)(?:/.*)?")
-_SCRIPT_FILE = regex(r"\.[cm]?[jt]sx?\Z")
 _IDLE = ("skipped", "xfailed")
 _BAD = ("failed", "error")
 
@@ -379,7 +378,7 @@ def key_of(test: str, place: Callable[[str], str] = str) -> str:
     if (named := _OF_GO.fullmatch(test)) is not None:
         return named["name"]
     path, within, inner = test.partition(" > ")
-    if within and _SCRIPT_FILE.search(path):
+    if within and is_written_in(path, "javascript"):
         return f"{place(path)} > {_NUMBER.sub('#', _ADDRESS.sub('#', inner))}"
     test = _LINE.sub("(line #)", test)
     return _NUMBER.sub("#", _ADDRESS.sub("#", test))
