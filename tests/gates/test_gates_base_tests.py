@@ -3,8 +3,7 @@
 import sys
 
 import pytest
-from gates_bench import a_task, own_check
-from gates_trees import a_story
+from gates_bench import a_story, a_task, own_check
 
 from runner.config.settings import Settings
 from runner.gates import contract_tests

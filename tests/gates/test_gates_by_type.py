@@ -1,8 +1,7 @@
 """What a task's type asks beside the checks of every task."""
 
 import pytest
-from gates_bench import a_task, checks_of_family
-from gates_trees import a_story
+from gates_bench import a_story, a_task, checks_of_family
 from msgspec.structs import replace
 
 from runner.config.settings import Settings

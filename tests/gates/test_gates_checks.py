@@ -3,8 +3,7 @@
 import shlex
 
 import pytest
-from gates_bench import a_bench, a_task
-from gates_trees import a_story
+from gates_bench import a_bench, a_story, a_task
 from msgspec.structs import replace
 from settings_of import settings_of
 

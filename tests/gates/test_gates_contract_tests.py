@@ -7,8 +7,7 @@ import time
 import pytest
 from coverage_bench import PRICE, Yard, shown
 from coverage_bench import PYTEST as PYTEST_HERE
-from gates_bench import a_bench
-from gates_trees import a_check, a_story, put
+from gates_bench import a_bench, a_check, a_story, put
 from msgspec.structs import replace
 
 from runner.gates import contract_tests, touched_files

@@ -1,8 +1,7 @@
 """A block of examples in a plan is run on the proposed code, each example by itself."""
 
 import pytest
-from gates_bench import a_task, checks_of_family, own_check
-from gates_trees import a_story
+from gates_bench import a_story, a_task, checks_of_family, own_check
 
 from runner.gates import examples
 from runner.model import Severity, Verdict

@@ -8,7 +8,7 @@ from time import process_time
 
 import pytest
 from coverage_bench import Yard
-from gates_trees import a_check, a_gate, a_story
+from gates_bench import a_check, a_gate, a_story
 from growth import grows_as_its_input
 from test_gates_base_tests import asked
 
