@@ -124,9 +124,8 @@ def _network(bounds: CommandBounds) -> str:
     if bounds.network is Network.YES:
         return ""
     if bounds.asked is not bounds.network:
-        held = (
-            f"the check asks for network {bounds.asked}, your own settings allow {bounds.network}"
-        )
+        asked = f"the check asks for network {bounds.asked}"
+        held = f"{asked}, but your own settings allow {bounds.network}"
         return f'{held}; to allow it, set network = "{bounds.asked}" there'
     held = f"the sandbox runs the command with network {bounds.network}"
     if not bounds.gate:

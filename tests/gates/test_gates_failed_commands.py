@@ -199,7 +199,7 @@ SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in your own settings'
         ("cat: /home/ada/.ssh/id: No such file or directory", SSH),
         ("PermissionError: [Errno 13] Permission denied: '/home/ada/.ssh/id'", SSH),
         ("cat: ~/.ssh/id: Permission denied", SSH),
-        ("PermissionError: [Errno 13] Permission denied: '/tmp/x'", "write in $TMPDIR"),
+        ("PermissionError: [Errno 13] Permission denied: '/tmp/x'", "write to $TMPDIR"),
         ("touch: cannot touch '/etc/xx': Permission denied", "hides /etc/xx or makes it read-only"),
     ],
 )
@@ -280,13 +280,15 @@ def test_without_a_sandbox_the_limits_alone_can_be_met():
 def test_a_network_that_the_settings_hold_back_is_said():
     asked = replace(HELD, asked=Network.YES, network=Network.LOOPBACK)
     assert find_met_bound("ENETUNREACH", 1, asked) == (
-        "the check asks for network yes, your own settings allow loopback; "
-        'to allow it: network = "yes" there'
+        "the check asks for network yes, but your own settings allow loopback; "
+        'to allow it, set network = "yes" there'
     )
     assert find_met_bound("ENETUNREACH", 1, replace(asked, network=Network.YES)) == ""
     gate = replace(HELD, gate="lint")
     said = find_met_bound("ENETUNREACH", 1, gate)
-    assert said.endswith('lint (network): … in the task, or network = "yes" in [gates.lint]')
+    assert said.endswith(
+        'add lint (network): … to the task, or set network = "yes" in [gates.lint]'
+    )
 
 
 @pytest.mark.parametrize(
