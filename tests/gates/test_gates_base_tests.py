@@ -511,7 +511,8 @@ def test_a_contract_that_names_a_new_file_too_is_asked_of_the_others(tmp_path, w
     }
     found, _ = asked(tmp_path, before, after, words)
     assert any(
-        severity == "question" and "test_price` fails in its earlier version" in text
+        severity == "question"
+        and "test_price` fails on the new code in its earlier version" in text
         for severity, text in found
     )
 
