@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Loaded, Settings
     from runner.contracts import entries
-    from runner.held_out import slot_context
+    from runner.held_out import store
     from runner.implementers import registry as implementer_registry
     from runner.journal.state import RunState
     from runner.model import Digest, Status, Task
@@ -64,7 +64,7 @@ else:
     ownership = lazy_module("runner.plan.ownership")
     read = lazy_module("runner.repo.read")
     redact = lazy_module("runner.secrets.redact")
-    slot_context = lazy_module("runner.held_out.slot_context")
+    store = lazy_module("runner.held_out.store")
     safe_io = lazy_module("runner.writes.safe_io")
     spans = lazy_module("runner.plan.spans")
     tools = lazy_module("runner.process.tools")
@@ -203,12 +203,12 @@ class Project(Struct, dict=True):
             return False
 
     @cached_property
-    def held_out(self) -> slot_context.HeldOutFolders:
+    def held_out(self) -> store.HeldOutFolders:
         """Folders of the plan's held-out files; they need not exist."""
         named = self.settings.proof.held_out_dir
         path = f"{self.inside}/{self.plan_path}".lstrip("/")
         known = self.places.held_out, self.folders.common, path
-        return slot_context.HeldOutFolders.of(*known, expand_home(named) if named else None)
+        return store.HeldOutFolders.of(*known, expand_home(named) if named else None)
 
     @property
     def plan_bytes(self) -> bytes:

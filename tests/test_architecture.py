@@ -159,7 +159,7 @@ def test_only_the_command_line_catches_everything() -> None:
         "runner/extensions/cluster/channel.py",  # border to a worker, which may answer anything
         "runner/extensions/cluster/cluster.py",  # border to a scheduler, which raises anything
         "runner/secrets/detect_secrets.py",  # border of a foreign parser
-        "runner/surface/python_surface.py",  # border of a foreign parser
+        "runner/surface/public_names.py",  # border of a foreign parser
         "runner/writes/",  # borders of foreign parsers
         "runner/contracts/",  # borders of foreign validators, and of the project's own code
     )

@@ -14,14 +14,14 @@ from runner.app.draft.drafting import next_number
 from runner.app.gate.gate_report import _FAILED
 from runner.context.patterns import free_id, read_decisions, source_decision
 from runner.context.skills import _fields
-from runner.contracts import schema_normal_form
+from runner.contracts import json_schemas
 from runner.contracts.inside import operations
 from runner.errors import RunnerError
 from runner.extensions.bridge.issue_text import _find_mirrors
 from runner.gates import test_reports
-from runner.gates.count_parsers import read_counts
 from runner.gates.junit import read_results
 from runner.gates.mutation.small_changes import find_small_changes
+from runner.gates.result_parsers import read_counts
 from runner.history.change import ChangesDocument, _is
 from runner.history.commit_log import LogEntry
 from runner.plan.checks import check_plan
@@ -255,9 +255,9 @@ def test_the_line_of_a_failure_is_no_longer_than_files_are():
 
 def test_a_reference_into_a_list_leads_nowhere():
     for number in (LONG, ODD, "1"):
-        assert schema_normal_form.resolve_reference(f"#/a/{number}", {"a": ["b"]}) is True
+        assert json_schemas.resolve_reference(f"#/a/{number}", {"a": ["b"]}) is True
         assert operations.resolve_reference({"a": ["b"]}, f"#/a/{number}") is None
-    assert schema_normal_form.resolve_reference("#/a/0", {"a": ["b"]}) == "b"
+    assert json_schemas.resolve_reference("#/a/0", {"a": ["b"]}) == "b"
     assert operations.resolve_reference({"a": ["b"]}, "#/a/0") == "b"
 
 

@@ -49,8 +49,8 @@ class ContractResult(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
     tools: tuple[tuple[str, str], ...] = ()
-    silent: Finding | None = None
-    """Failure to report if the command wrote no report and its exit code shows none."""
+    is_silent: bool = False
+    """Whether the command wrote no report: then it proves nothing, whatever its exit code."""
     output: bytes = b""
     """What was examined when no command ran."""
 
@@ -60,8 +60,6 @@ class ContractContext(Struct, frozen=True):
 
     check: str
     """ID of the check, used in findings."""
-    shown: str
-    """The entry as written in the plan."""
     folder: Path
     """Empty folder of the sandbox, with the same path inside and outside."""
     place: Place

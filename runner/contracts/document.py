@@ -110,7 +110,7 @@ def _check_depth(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > DEEPEST:
-                raise yaml.YAMLError(f"it is nested more than {DEEPEST} levels deep")
+                raise yaml.YAMLError(f"the document is nested more than {DEEPEST} levels deep")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 

@@ -91,8 +91,8 @@ def openapi(value: str) -> OpenApi:
     options = dict(word.partition("=")[::2] for word in words[1:])
     unknown = sorted(options.keys() - {"app", "url", "start"})
     if not words or unknown:
-        what = f"unknown option {unknown[0]!r}" if unknown else "no document"
-        raise Refused(f"an openapi contract with {what}", hint=_OPENAPI_HINT)
+        what = f"has no option {unknown[0]!r}" if unknown else "needs a document"
+        raise Refused(f"an openapi contract {what}", hint=_OPENAPI_HINT)
     entry = OpenApi(inside(words[0]), **options)
     _check_target(entry)
     return entry
@@ -114,10 +114,10 @@ def _check_url(entry: OpenApi) -> None:
     except ValueError:
         reachable = False
     if not reachable:
-        hint = "write http://127.0.0.1:PORT: only this machine is called"
+        hint = "write http://127.0.0.1:PORT: the runner calls only this machine"
         raise Refused(f"url={entry.url} is not an http address of this machine", hint=hint)
     if not entry.start:
-        hint = 'add start="command": the sandbox reaches only servers started inside it'
+        hint = 'add start="COMMAND", which starts the server inside the sandbox'
         raise Refused("an openapi contract with url= needs start=", hint=hint)
 
 
@@ -147,45 +147,34 @@ def inside(path: str) -> str:
     return "/".join(parts)
 
 
-def problem_of(contract: Contract) -> Refused | None:
-    """Return the error of an unreadable entry; None for a valid one."""
+def _parse(contract: Contract) -> OpenApi | Schema | Refused | None:
+    """Return a contract's entry, the error of an unreadable one, or None for a command."""
     try:
         if contract.kind == "openapi":
-            openapi(contract.value)
-        elif contract.kind == "schema":
-            schema(contract.value)
+            return openapi(contract.value)
+        return schema(contract.value) if contract.kind == "schema" else None
     except Refused as refused:
         return refused
-    return None
 
 
 def documents(contract: Contract) -> tuple[str, ...]:
     """Return paths and globs of a contract's documents; empty if it cannot be parsed."""
-    try:
-        if contract.kind == "openapi":
-            return (openapi(contract.value).path,)
-        if contract.kind == "schema":
-            entry = schema(contract.value)
-            instances = (
-                (entry.source,) if entry.kind in (ContractKind.INSTANCES, ContractKind.ZOD) else ()
-            )
-            return (entry.path, *instances)
-    except Refused:
-        pass
-    return ()
+    match _parse(contract):
+        case Schema(path=path, kind=ContractKind.INSTANCES | ContractKind.ZOD, source=source):
+            return (path, source)
+        case OpenApi(path=path) | Schema(path=path):
+            return (path,)
+        case _:
+            return ()
 
 
 def modules(contract: Contract) -> tuple[str, ...]:
     """Return the Python modules that an entry is checked against."""
-    try:
-        if contract.kind == "openapi":
-            return tuple(filter(None, (openapi(contract.value).app.partition(":")[0],)))
-        if contract.kind == "schema":
-            entry = schema(contract.value)
-            return (entry.source.partition(":")[0],) if entry.kind is ContractKind.TYPE else ()
-    except Refused:
-        pass
-    return ()
+    match _parse(contract):
+        case OpenApi(app=target) | Schema(kind=ContractKind.TYPE, source=target) if target:
+            return (target.partition(":")[0],)
+        case _:
+            return ()
 
 
 def name_checks(task: Task) -> Iterator[tuple[str, Contract]]:
@@ -205,8 +194,8 @@ def unreadable(tasks: Iterable[Task], places: Spans) -> Iterator[Problem]:
     """Yield an error for each invalid contract at its place in the plan."""
     for task in tasks:
         for contract in task.contracts:
-            refused = problem_of(contract)
-            if refused:
+            refused = _parse(contract)
+            if isinstance(refused, Refused):
                 at = places.at_line(contract.line, contract.value.partition(" ")[0])
                 yield places.problem(at, f"{task.id}: {refused.message}", refused.hint)
 
@@ -248,10 +237,8 @@ def find_missing_tools(task: Task, environ: Mapping[str, str]) -> tuple[str, ...
         if packages := find_missing_packages(contract.kind):
             needs = " and ".join(packages)
             missing.append(f"{needs}, required by its {contract.kind} contract: {HINT}")
-        try:
-            zod = contract.kind == "schema" and schema(contract.value).kind is ContractKind.ZOD
-        except Refused:  # a finding when the contract is checked
-            continue
-        if zod and which("node", environ) is None:
+        entry = _parse(contract)
+        is_zod = isinstance(entry, Schema) and entry.kind is ContractKind.ZOD
+        if is_zod and which("node", environ) is None:
             missing.append("node, required by its Zod contract, is not on PATH")
     return tuple(dict.fromkeys(missing))

@@ -78,14 +78,13 @@ def test_application(entry: OpenApi, context: ContractContext) -> ContractResult
     require_packages("openapi")
     document = bundle_document(entry.path, context.read_source)
     if not isinstance(document, dict):
-        hint = "it must be an object with `openapi`, `info` and `paths`"
+        hint = "the document must be an object with `openapi`, `info` and `paths`"
         raise Refused(f"{entry.path} is not an OpenAPI document", hint=hint, path=entry.path)
     ran = context.run(_line(entry, context, document))
     report = _report(context.read("report.json"))
     findings = tuple(_findings(context.check, entry, report)) if report else ()
-    silent = None if report else _make_silent(context, ran.tail)
     tools = versions("openapi-spec-validator", "schemathesis")
-    return ContractResult(ran, findings, _counts(report), tools, silent)
+    return ContractResult(ran, findings, _counts(report), tools, is_silent=report is None)
 
 
 def _line(entry: OpenApi, place: ContractContext, document: dict[str, Json]) -> str:
@@ -202,7 +201,7 @@ def _detail(problem: OpenapiProblem, report: OpenapiReport) -> str:
 def _not_tested(check: str, entry: OpenApi, report: OpenapiReport) -> Finding:
     name = entry.app or entry.start
     messages = {
-        "invalid": f"it is not a valid OpenAPI document: {report.message}",
+        "invalid": f"the document is not valid OpenAPI: {report.message}",
         "not-started": f"{name} does not start: {report.message}",
         "taken": report.message,
         "died": f"{name}: {report.message}",
@@ -213,7 +212,7 @@ def _not_tested(check: str, entry: OpenApi, report: OpenapiReport) -> Finding:
         "taken": "use a free port in start= and url=",
     }
     started = "give the import path of an application: MODULE:NAME" if entry.app else ""
-    printed = "see its output" if report.log.strip() else started
+    printed = "read the output of the application" if report.log.strip() else started
     return Finding(
         check=check,
         message=messages.get(report.ended, f"the test was aborted: {report.message}"),
@@ -225,18 +224,12 @@ def _not_tested(check: str, entry: OpenApi, report: OpenapiReport) -> Finding:
 
 def _hint(problem: OpenapiProblem, entry: OpenApi) -> str:
     if problem.kind == "error":
-        return "it is not tested; test it with a `command:` contract"
+        return "test this operation with a `command:` contract"
     if problem.kind == "undocumented-operation":
-        return f"describe it in {entry.path}, or do not serve it"
+        return f"describe it in {entry.path}, or remove it from the application"
     if problem.kind == "missing-operation":
-        return f"serve it, or remove it from {entry.path}"
+        return f"add it to the application, or remove it from {entry.path}"
     return f"fix the application, or {entry.path} if this is intended"
-
-
-def _make_silent(context: ContractContext, tail: str) -> Finding:
-    """Return the failure of a driver that left no report: it has shown nothing."""
-    message = f"the test of {context.shown} left no report"
-    return Finding(check=context.check, message=message, hint="see its output", detail=tail)
 
 
 # --- unicode tables -------------------------------------------------------------------

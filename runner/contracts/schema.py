@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from runner.contracts.contract_context import ContractResult
 from runner.contracts.document import bundle_document, parse_document
 from runner.contracts.entries import ContractKind, Refused, require_packages, versions
-from runner.contracts.schema_equality import differences
+from runner.contracts.json_schemas import differences
 from runner.lazy_module import lazy_module
 from runner.model import Finding
 from runner.process.tools import which
@@ -169,7 +169,7 @@ def _check_schema(schema: Json, path: str) -> None:
     from jsonschema.validators import validator_for
 
     if not isinstance(schema, (dict, bool)):
-        message = f"{path} is not a JSON Schema: it is neither an object nor a boolean"
+        message = f"{path} is not a JSON Schema: a schema is an object or a boolean"
         raise Refused(message, hint=_HINT, path=path)
     try:
         kind = validator_for(schema, default=jsonschema.Draft202012Validator)
@@ -197,14 +197,14 @@ def _compare_model(entry: Schema, schema: Json, context: ContractContext) -> Con
     if isinstance(error, str):
         finding = Finding(
             check=context.check,
-            message=f"nothing to compare {entry.path} with: {redact(error)}",
-            hint="see its output" if ran.tail.strip() else _explain_entry(entry),
+            message=f"{entry.path} cannot be compared: {redact(error)}",
+            hint="read the output of the import" if ran.tail.strip() else _explain_entry(entry),
             detail=ran.tail,
         )
         return ContractResult(ran, (finding,))
     models = answer.get("schemas") if isinstance(answer, dict) else None
     if not isinstance(answer, dict) or not isinstance(models, list) or not models:
-        return ContractResult(ran, silent=_make_silent(context, ran.tail))
+        return ContractResult(ran, is_silent=True)
     different = _fewest(schema, models, loose=answer.get("loose") is True)
     findings = tuple(_different(context.check, entry, text) for text in different)
     return ContractResult(ran, findings, (("differences", len(different)),))
@@ -231,15 +231,6 @@ def _different(check: str, entry: Schema, text: str) -> Finding:
     )
 
 
-def _make_silent(context: ContractContext, tail: str) -> Finding:
-    return Finding(
-        check=context.check,
-        message=f"{context.shown}: the command succeeded without writing a schema",
-        hint="an imported module must not exit the process",
-        detail=tail,
-    )
-
-
 # --- instances ------------------------------------------------------------------------
 
 
@@ -252,7 +243,7 @@ def _instances(entry: Schema, schema: Json, context: ContractContext) -> Contrac
     problems = answer.get("problems") if isinstance(answer, dict) else None
     counts = (("instances", len(instances)),)
     if not isinstance(problems, list):
-        return ContractResult(ran, (), counts, silent=_make_silent(context, ran.tail))
+        return ContractResult(ran, (), counts, is_silent=True)
     found = (_wrong(context.check, entry, one) for one in problems if isinstance(one, dict))
     return ContractResult(ran, tuple(found), counts)
 
@@ -267,7 +258,9 @@ def _read(entry: Schema, context: ContractContext) -> dict[str, Json]:
         raise Refused(f"{entry.source} matches more than {_MOST_INSTANCES} files")
     contents = {path: context.read_source(path) for path in paths}
     if sum(map(len, contents.values())) > _LARGEST_TOGETHER:
-        raise Refused(f"{entry.source} matches more than {_LARGEST_TOGETHER} bytes")
+        raise Refused(
+            f"the files of {entry.source} have more than {_LARGEST_TOGETHER} bytes together"
+        )
     return {path: parse_document(content, path) for path, content in contents.items()}
 
 
@@ -275,7 +268,7 @@ def _wrong(check: str, entry: Schema, problem: dict[str, Json]) -> Finding:
     path, where, text = (redact(str(problem.get(name, ""))) for name in ("path", "where", "text"))
     return Finding(
         check=check,
-        message=f"it does not match {entry.path}: {text} (at {where})",
+        message=f"the instance does not match {entry.path}: {text} (at {where})",
         path=posixpath.normpath(path),
         hint=f"fix {path}, or {entry.path} if this is intended",
     )

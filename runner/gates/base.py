@@ -48,24 +48,6 @@ COVERAGE = "coverage"
 MUTATION = "mutation"
 
 
-def _nothing(_path: str) -> bytes | None:
-    """Return None, since no path has content before the first commit."""
-    return None
-
-
-def _unknown(_tree: str) -> None:
-    """Return None, since no other tree is known without a scratch tree."""
-
-
-def _never() -> bool:
-    """Nobody lands together with what is proven alone."""
-    return False
-
-
-def _run_visible(_check: Check, _context: GateContext) -> None:
-    """Return None, since every contract is an ordinary test without a store."""
-
-
 class Check(Struct, frozen=True):
     """One command of a task's proof, before it runs."""
 
@@ -111,7 +93,7 @@ class Proved(Struct, frozen=True):
 
 
 class LeftFiles(Protocol):
-    """The effect of a command on the tree's files; `mtime_changes.TouchedFiles` is one."""
+    """The effect of a command on the tree's files; `touched_files.TouchedFiles` is one."""
 
     @property
     def made(self) -> tuple[str, ...]:
@@ -187,7 +169,7 @@ class GateContext(Struct, frozen=True):
     known_secrets: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     """The task's file changes, which the scratch tree contains."""
-    before: Callable[[str], bytes | None] = _nothing
+    before: Callable[[str], bytes | None] = lambda _path: None
     """Returns the bytes of a path at the base; None if it did not exist."""
     former: Mapping[str, bytes | None] = field(default_factory=dict)
     """Of what the task landed earlier and still stands at the base: by path what stands around
@@ -201,7 +183,7 @@ class GateContext(Struct, frozen=True):
     is no tree before (a proof of the real tree)."""
     kept: Path | None = None
     """Folder in the user's cache with results of earlier trees."""
-    find_differing: Callable[[str], tuple[str, ...] | None] = _unknown
+    find_differing: Callable[[str], tuple[str, ...] | None] = lambda _tree: None
     """Returns paths in which the base differs from an earlier tree; None if unknown."""
     proofs: tuple[Proof, ...] = ()
     """Proofs of the previous checks."""
@@ -212,9 +194,9 @@ class GateContext(Struct, frozen=True):
     """Whether a previous check already rejects the change."""
     memory: ProofMemory | None = None
     """Checks that passed in this run, for reuse on the same tree."""
-    may_wait: Callable[[], bool] = _never
+    may_wait: Callable[[], bool] = lambda: False
     """Whether a whole test suite may run later, on the merged tree of several tasks."""
-    prove_held_out: Callable[[Check, GateContext], Proved | None] = _run_visible
+    prove_held_out: Callable[[Check, GateContext], Proved | None] = lambda _check, _context: None
     """Proves a held-out contract whose files the tree lacks; None if the tree has them."""
     ran: dict[str, CheckResult] = field(default_factory=dict)
     """Result of each of the task's test contracts on the proposal, by ID."""
@@ -354,9 +336,9 @@ def _hint(check: Check, ran: Ran, context: GateContext | None) -> str:
     match ran.ended:
         # A gate may be silent for as long as it may run (`commands` sets one limit for both).
         case Ended.IDLE if check.kind != "gate":
-            return "have it print progress, or raise limits.idle_seconds in the settings"
+            return "have the command print progress, or raise limits.idle_seconds in the settings"
         case Ended.IDLE | Ended.HARD:
-            return f"raise its time limit: {_where_its_time_is(check, context)}"
+            return f"raise the time limit: {_where_its_time_is(check, context)}"
         case _:
             held = (
                 failed_bounds.find_met_bound(ran.tail, ran.exit, _bounds(check, context))
@@ -385,13 +367,13 @@ def suggest_shell(check: Check, context: GateContext) -> str:
         flags += f"--task-graph {shlex.quote(settings.build.task_graph)} "
     plain = line.isprintable() and len(line) <= _LONGEST_TYPED and redact(line) == line
     named = shlex.quote(line) if plain else "" if check.task else check.id
-    return f"see it fail: runner shell {task} {flags}{f'-- {named}' if named else ''}".rstrip()
+    return f"to reproduce: runner shell {task} {flags}{f'-- {named}' if named else ''}".rstrip()
 
 
 def _unbuilt(ran: Ran, context: GateContext) -> str:
     """Return that a package of the repository is not built in the scratch tree; else empty."""
     name = project_compile.find_unbuilt_package(context.place.tree, ran.tail)
-    what = f"{name}, a package of this repository, is not built here"
+    what = f"the package {name} of this repository is not built in the scratch tree"
     return f"{what}: have the command build it first" if name else ""
 
 
@@ -402,7 +384,7 @@ def _where_its_time_is(check: Check, context: GateContext | None) -> str:
     name = check.id.removeprefix("gate:")
     gates = (*context.task.gates, *context.settings.gates_for(context.task.type)) if context else ()
     if own := next((gate.seconds for gate in gates if gate.name == name), 0.0):
-        return f"the {own:g} s set for the gate"
+        return f"the gate {name} has its own limit of {own:g} s"
     # same as `seconds_for` of the settings
     setting = f"{name.casefold()}_seconds" if name.casefold() in ("types", "lint") else ""
     return f"Timeout in the task, or limits.{setting or 'gate_seconds'} in the settings"

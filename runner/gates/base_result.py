@@ -161,9 +161,9 @@ _ITSELF = "exit code"
 PROGRAM, TESTS = "program", "tests"
 _UNABLE_HINTS = {
     PROGRAM: "install the program, or remove the gate from the settings",
-    TESTS: "install or include (.worktreeinclude) what its tests need, then: runner retry {}",
+    TESTS: "install what the tests need, or list it in .worktreeinclude, then: runner retry {}",
 }
-_TOO_MUCH = "too much output to tell new failures from old ones: make it print less"
+_TOO_MUCH = "too much output to tell new failures from old ones: make the command print less"
 
 
 class Compared(Struct, frozen=True):
@@ -339,7 +339,9 @@ def _with_new(trial: CheckRun, compared: Compared) -> tuple[Finding, ...]:
     """Return the failure with its new parts first, before those already present."""
     failure, *rest = trial.findings()
     new = [redact(one) for one in compared.new[:_FAILURES_SHOWN]]
-    heading = f"new since the change ({len(compared.new)}; {len(compared.old)} already present):"
+    heading = (
+        f"new failures since the change: {len(compared.new)} (already present: {len(compared.old)})"
+    )
     detail = "\n".join([heading, *(f"  {one}" for one in new), failure.detail])
     return (replace(failure, detail=detail), *rest)
 
@@ -353,7 +355,7 @@ def _excuse_known(trial: CheckRun, compared: Compared, context: GateContext) -> 
         check=trial.check.id,
         message=f"`{redact(trial.check.command)}`: {note}",
         severity=Severity.WARNING,
-        hint="fix it in a separate task; with --strict it rejects every task",
+        hint="fix the failure in a separate task; with --strict, it rejects every task",
         detail="\n".join(redact(one) for one in compared.old[:_FAILURES_SHOWN]),
     )
     proof = replace(trial.proof, verdict=Verdict.KNOWN, note=note)
@@ -362,7 +364,7 @@ def _excuse_known(trial: CheckRun, compared: Compared, context: GateContext) -> 
 
 def _how_many(failures: tuple[str, ...]) -> str:
     if failures == (_ITSELF,):
-        return "fails"
+        return "failure"
     return "1 failure" if len(failures) == 1 else f"{len(failures)} failures"
 
 

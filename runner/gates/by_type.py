@@ -65,7 +65,7 @@ def _find_changed_tests(context: GateContext, kind: TypeReading) -> Iterator[Fin
             severity=Severity.WARNING if lenient else refusal,
             hint=(
                 f"leave the test unchanged; if the behaviour must change, "
-                f"give the task another Type (its {kind.by} makes it a refactor: {kind.word})"
+                f"give the task another Type (its {kind.by} says {kind.word}, so it is a refactor)"
             ),
         )
 

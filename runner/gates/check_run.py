@@ -9,13 +9,18 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from runner.gates.base import Fitted, failures_of, name_command, proof_of
-from runner.gates.count_parsers import CLOSING, ran_no_test, read_counts
 from runner.gates.junit import Reports, TestResults
-from runner.gates.mtime_changes import TouchedFiles, files, find_touched
-from runner.gates.open_watch import OpenWatch
 from runner.gates.proof_cache import PassedCommand
-from runner.gates.reporters import expects, not_taken, with_reports
-from runner.gates.result_parsers import output_of, parse_results, without_colours
+from runner.gates.result_parsers import (
+    CLOSING,
+    output_of,
+    parse_results,
+    ran_no_test,
+    read_counts,
+    without_colours,
+)
+from runner.gates.test_reports import expects, not_taken, with_reports
+from runner.gates.touched_files import OpenWatch, TouchedFiles, files, find_touched
 from runner.lazy_pattern import regex
 from runner.model import Finding, Network, ProvenBy, Severity, Verdict
 from runner.model.grades import is_document
@@ -47,7 +52,7 @@ _SIGNALLED = 128
 _NOT_STARTED = 126
 EXPECTED = "failures are expected"
 """Note on a test contract that must fail."""
-_NAME_TESTS = "name existing tests, and run them even if an earlier step fails"
+_NAME_TESTS = "name existing tests in the command, and run them even if an earlier step fails"
 _NO_TESTS = 5
 """Exit code of pytest, and unittest since Python 3.12, if they find no test."""
 _OF_THE_TASK = "RUNNER_"
@@ -110,7 +115,7 @@ class CheckRun(Struct, frozen=True):
         many = "1 process" if count == 1 else f"{count} processes"
         left = Finding(
             check=self.check.id,
-            message=f"the runner stopped {many} that it left running",
+            message=f"the runner stopped {many} that the command left running",
             severity=Severity.NOTE,
             hint="have the command stop what it starts",
         )
@@ -122,15 +127,15 @@ class CheckRun(Struct, frozen=True):
         if not (self.printed_failures and self.check.kind == "test" and self.passed):
             return ""
         many = "a test" if self.printed_failures == 1 else f"{self.printed_failures} tests"
-        return f"its output reports that {many} failed"
+        return f"the output reports that {many} failed"
 
     def _find_printed(self) -> Iterator[Finding]:
         if self.printed_note:
             yield Finding(
                 check=self.check.id,
-                message=f"{self.printed_note}; it ended with exit code 0",
+                message=f"{self.printed_note}, but the exit code is 0",
                 severity=Severity.WARNING,
-                hint="if tests did fail, have the command return their exit code",
+                hint="if tests failed, have the command return their exit code",
             )
 
     def _failures(self) -> tuple[Finding, ...]:

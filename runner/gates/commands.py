@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from runner.config.default_gates import is_declared, nothing_to_check
-from runner.gates import base_result, lenient_scripts, script_targets
+from runner.gates import base_result, script_targets
 from runner.gates.base import NOT_RUN, Check, Proved, make_proof
 from runner.gates.base_result import earlier
 from runner.gates.check_run import reuse_result, standing_key, try_or_stand
 from runner.gates.junit import TestOutcome
-from runner.gates.redundant_gates import find_same_contract
-from runner.gates.unaffected_gates import explain_unopened, keep_unopened
+from runner.gates.unneeded_gates import explain_unopened, find_same_contract, keep_unopened
 from runner.lazy_pattern import regex
 from runner.model import Finding, Verdict
 from runner.model.work import UNREAD, WAITS_FOR_BATCH
@@ -137,7 +136,7 @@ def _explain_changed(
     return (
         Finding(
             check=check.id,
-            message=f"it passes only because the task changed {paths}",
+            message=f"the gate passes only because the task changed {paths}",
             path=changed[0].path,
             hint="make the gate pass without this change, or move the change to a separate task",
             detail=with_old.end,
@@ -245,7 +244,7 @@ def prove(check: Check, context: GateContext) -> Proved:
     if bypass := bypass_of(check.command):
         return make_refused_proof(check, f"skips checks (`{bypass}`)", without_bypass(bypass, "it"))
     if why := _why_not(check, context):
-        hint = f"mark it as a shell command, `sh: {redact(check.command)}`, or "
+        hint = f"write the gate as a shell command, `sh: {redact(check.command)}`, or "
         return make_refused_proof(check, why, f"{hint}split it into several gates")
     if why := explain_unopened(check, context) or _explain_skip(check, context):
         return make_skipped_proof(check, why)
@@ -268,9 +267,9 @@ def prove(check: Check, context: GateContext) -> Proved:
     if not trial.passed:
         return base_result.evaluate_failure(trial, context)
     refusals = old_gate_findings(trial, context)
-    changed = () if refusals else script_targets.findings(check, context)
+    changed = () if refusals else script_targets.find_changed(check, context)
     own = check.id in {f"gate:{gate.name}" for gate in context.task.gates}
-    lenient = lenient_scripts.findings(check, context) if own else ()
+    lenient = script_targets.find_lenient(check, context) if own else ()
     return Proved(trial.proof, (*refusals, *changed, *lenient, *trial.notes()))
 
 
@@ -290,7 +289,7 @@ def _explain_skip(check: Check, context: GateContext) -> str:
         return ""
     reads = _READS.get(program_of(check.command.split()).name)
     if reads is not None and not any(map(reads.search, paths)):
-        return "none of the files it reads changed"
+        return "none of the files that the gate reads changed"
     return ""
 
 

@@ -87,7 +87,6 @@ def make_context(check: Check, context: GateContext) -> ContractContext:
     above = own_folder(context.place.box, "contracts")
     return contract_context.ContractContext(
         check=check.id,
-        shown=check.command,
         folder=make_empty(above / file_name(check.id)),
         place=context.place,
         environment=context.environment,
@@ -112,11 +111,21 @@ def _make_proved(check: Check, result: ContractResult, context: GateContext) -> 
         return Proved(proof, tools=result.tools)
     proof = proof_of(check, result.ran, context, result.counts)
     findings = result.findings or failures_of(check, result.ran, proof)
-    if result.silent is not None and not findings:
-        findings = (result.silent,)
+    if result.is_silent and not findings:
+        findings = (_make_silent(check, result.ran.tail),)
     if any(finding.refuses for finding in findings):
         proof = replace(proof, verdict=Verdict.FAIL)
     return Proved(proof, findings, tools=result.tools)
+
+
+def _make_silent(check: Check, tail: str) -> Finding:
+    """Return the failure of a command that left no report: it has shown nothing."""
+    return Finding(
+        check=check.id,
+        message=f"the test of {check.command} left no report",
+        hint="read the output; code that is imported must not exit the process",
+        detail=tail,
+    )
 
 
 def _find_breaks(check: Check, contract: Contract, context: GateContext) -> tuple[Finding, ...]:
@@ -133,11 +142,13 @@ def _find_breaks(check: Check, contract: Contract, context: GateContext) -> tupl
 def _make_refused_proof(check: Check, refused: Refused) -> Proved:
     """Create the failed proof of a contract that could not run, with a finding that says why."""
     output = refused.message.encode()
-    proof = make_proof(check, Verdict.FAIL, "it did not run", code=NOT_RUN, output=output)
+    proof = make_proof(
+        check, Verdict.FAIL, "the contract check did not run", code=NOT_RUN, output=output
+    )
     problem = refused.message.removeprefix(f"{refused.path} ") if refused.path else refused.message
     finding = Finding(
         check=check.id,
-        message=problem if problem == refused.message else f"it {problem}",
+        message=problem if problem == refused.message else f"the file {problem}",
         path=refused.path,
         line=refused.line,
         hint=refused.hint,
@@ -172,7 +183,7 @@ def _excuse_known_failures(check: Check, proved: Proved, context: GateContext) -
         before = prove(check, replace(context, changes=(), on_base=None, tree=""))
     if _refusals(proved) - _refusals(before):
         return proved
-    note = "failed already before this change"
+    note = "already failed before this change"
     return Proved(
         proof=replace(proved.proof, verdict=Verdict.KNOWN, note=note) if proved.proof else None,
         findings=tuple(_excuse(finding, note) for finding in proved.findings),

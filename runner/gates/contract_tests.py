@@ -18,19 +18,18 @@ from runner.plan.shell.exit_status import bypass_of
 from runner.plan.shell.programs import without_bypass
 from runner.plan.shell.selection import selection_of
 from runner.process.base import Ended
+from runner.text.wording import join_few
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from runner.config.settings import Settings
-    from runner.gates import lenient_scripts
     from runner.gates.base import GateContext
     from runner.gates.check_run import CheckRun
     from runner.gates.coverage import measurements
     from runner.model import Proof, Task
 else:
     measurements = lazy_module("runner.gates.coverage.measurements")
-    lenient_scripts = lazy_module("runner.gates.lenient_scripts")
 
 _PYTEST_ID = regex(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-]+$")
 _NEVER_ELSE = regex(r"\b(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b")
@@ -88,8 +87,8 @@ def _find_scripts(first: CheckRun, context: GateContext) -> tuple[Finding, ...]:
         return ()
     # If every test was reported, a failure counts regardless of the script's exit code.
     untold = first.passed and not (first.results or first.proof.counts)
-    lenient = lenient_scripts.findings(check, context) if untold else ()
-    changed = script_targets.findings(check, context) if context.changes else ()
+    lenient = script_targets.find_lenient(check, context) if untold else ()
+    changed = script_targets.find_changed(check, context) if context.changes else ()
     return (*lenient, *changed)
 
 
@@ -129,9 +128,9 @@ def _rerun_for_coverage(first: CheckRun, plain: CheckRun, context: GateContext) 
     if counted.passed:
         return _flaky(first, counted)
     measurements.add_gap(context.place, first.check.id, _NOT_COUNTED)
-    shown = _list_names([test.id for test in counted.failing]) or first.check.id
+    shown = join_few([test.id for test in counted.failing], _SHOWN) or first.check.id
     note = f"fails under coverage measurement, and passes without it: {shown}"
-    hint = "coverage slows tests down: does a test measure time, or check whether it is traced?"
+    hint = "coverage slows tests down: check for tests that measure time or look for a tracer"
     detail = counted.findings()[0].detail
     finding = Finding(first.check.id, note, severity=Severity.WARNING, hint=hint, detail=detail)
     proof = replace(plain.proof, id=first.proof.id, verdict=Verdict.FLAKY, note=note)
@@ -175,13 +174,9 @@ def _report_repeat(trial: CheckRun) -> Proved:
 
 
 def _make_flaky(id_: str, names: Sequence[str], detail: str = "") -> Finding:
-    note = f"failed once, then passed: {_list_names(names) or id_}"
+    note = f"failed once, then passed: {join_few(names, _SHOWN) or id_}"
     hint = "a flaky test proves little: remove its dependence on time, order and randomness"
     return Finding(id_, note, severity=Severity.WARNING, hint=hint, detail=detail)
-
-
-def _list_names(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
 
 
 def _flaky(first: CheckRun, again: CheckRun) -> Proved:

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.gates.base import Check, GateContext
-    from runner.gates.coverage import kept_lines, lines, measurements, percent
+    from runner.gates.coverage import lines, measurements, percent
     from runner.gates.coverage.percent import Weighed, Weight
     from runner.model import Coverage, Observed, Task
 else:
-    kept_lines = lazy_module("runner.gates.coverage.kept_lines")
     lines = lazy_module("runner.gates.coverage.lines")
     measurements = lazy_module("runner.gates.coverage.measurements")
     percent = lazy_module("runner.gates.coverage.percent")
@@ -126,7 +125,7 @@ def prove(check: Check, context: GateContext) -> Proved:
     coverage, findings = _evaluate(check, context, weight, whole.missing)
     proof = _proof(check, weight, coverage, findings, effects.monotonic() - start)
     if weight.files:
-        kept_lines.write_lines(context.logs, {one.path: one.whole for one in weight.files})
+        lines.write_lines(context.logs, {one.path: one.whole for one in weight.files})
     return Proved(proof, findings, coverage, rows, whole.tools)
 
 

@@ -50,7 +50,7 @@ def prove(check: Check, context: GateContext) -> Proved:
     words = (place.put("run.py", hook), place.put("examples.txt", text.encode()))
     line = shlex.join([str(python), "-B", *words, place.path("answers.json")])
     run = replace(check, command=line)
-    ran = replace(context, tell=_ignore_line).run(run)
+    ran = replace(context, tell=lambda _line: None).run(run)
     rows = [*_read_rows(place.read("answers.json"))]
     if not rows:
         why = ran.tail.strip().splitlines()[-1] if ran.tail.strip() else f"exit code {ran.exit}"
@@ -87,7 +87,7 @@ def _describe(one: _Row, check: Check) -> Finding:
         )
     return Finding(
         check=check.id,
-        message=f"not checked: `{shown}` has no expected result",
+        message=f"the plan's example `{shown}` is not checked: it has no expected result",
         severity=Severity.NOTE,
     )
 
@@ -99,7 +99,3 @@ def _not_run(check: Check, why: str) -> Finding:
         severity=Severity.ERROR,
         hint="check that each example is valid Python after `>>>` and that its imports exist",
     )
-
-
-def _ignore_line(_line: str) -> None:
-    """Ignore a line of output, since examples are compared and not shown."""

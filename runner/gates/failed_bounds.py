@@ -31,10 +31,6 @@ _KILLED, _TOO_LARGE = 128 + 9, 128 + 25
 """Exit by SIGKILL and by SIGXFSZ."""
 
 
-def _hides_nothing(_path: str) -> bool:
-    return False
-
-
 class CommandBounds(Struct, frozen=True):
     """The limits that applied to a command while it ran."""
 
@@ -55,7 +51,7 @@ class CommandBounds(Struct, frozen=True):
     memory: int | None = None
     processes: int | None = None
     file_size: int | None = None
-    hides: Callable[[str], bool] = _hides_nothing
+    hides: Callable[[str], bool] = lambda _path: False
     """Whether this path exists, but the sandbox shows something else in its place."""
 
 
@@ -80,7 +76,7 @@ def add_place(
         memory=limits.together or limits.memory,
         processes=limits.processes,
         file_size=limits.file_size,
-        hides=partial(mounts.hides, where=where, read=read) if sandbox.contains else _hides_nothing,
+        hides=partial(mounts.hides, where=where, read=read) if sandbox.contains else bounds.hides,
     )
 
 
@@ -103,22 +99,22 @@ def find_met_bound(tail: str, code: int, bounds: CommandBounds) -> str:
 def _memory(bounds: CommandBounds) -> str:
     return _limit(
         bounds.memory and f"memory limit is {format_size(bounds.memory)}",
-        "limits.memory (or Uses: memory 4GB in the task)",
+        "limits.memory in your own settings, or Uses: memory 4GB in the task",
     )
 
 
 def _processes(bounds: CommandBounds) -> str:
     held = bounds.processes and f"limit is {bounds.processes} processes and threads"
-    return _limit(held, "limits.processes")
+    return _limit(held, "limits.processes in your own settings")
 
 
 def _file_size(bounds: CommandBounds) -> str:
     held = bounds.file_size and f"file size limit is {format_size(bounds.file_size)}"
-    return _limit(held, "limits.file_size")
+    return _limit(held, "limits.file_size in your own settings")
 
 
 def _limit(held: str | int | None, setting: str) -> str:
-    return f"its {held}; to raise it, set {setting} in your own settings" if held else ""
+    return f"the {held}; to raise it, set {setting}" if held else ""
 
 
 # --- the sandbox ----------------------------------------------------------------------
@@ -128,19 +124,20 @@ def _network(bounds: CommandBounds) -> str:
     if bounds.network is Network.YES:
         return ""
     if bounds.asked is not bounds.network:
-        held = f"it asks for network {bounds.asked}, and your own settings allow {bounds.network}"
-        return f'{held}; to allow it: network = "{bounds.asked}" there'
-    held = f"the sandbox limits it to network {bounds.network}"
+        asked = f"the check asks for network {bounds.asked}"
+        held = f"{asked}, but your own settings allow {bounds.network}"
+        return f'{held}; to allow it, set network = "{bounds.asked}" there'
+    held = f"the sandbox runs the command with network {bounds.network}"
     if not bounds.gate:
-        return f"{held}; if it needs more: Network: yes in the task"
-    own = f"{bounds.gate} (network): … in the task"
-    return f'{held}; if it needs more: {own}, or network = "yes" in [gates.{bounds.gate}]'
+        return f"{held}; if it needs more, add Network: yes to the task"
+    own = f"add {bounds.gate} (network): … to the task"
+    return f'{held}; if it needs more, {own}, or set network = "yes" in [gates.{bounds.gate}]'
 
 
 def _describe_writable(_bounds: CommandBounds) -> str:
     return (
         "the sandbox allows writes only in the project's folder, $HOME and $TMPDIR; "
-        'elsewhere only with sandbox.kind = "none" in your own settings'
+        'to write elsewhere, set sandbox.kind = "none" in your own settings'
     )
 
 
@@ -153,7 +150,7 @@ def _paths(tail: str, bounds: CommandBounds) -> str:
     output = f"{tail}\n{bounds.command}"
     for other in bounds.others:
         if re.search(rf"(?<![\w/.-]){re.escape(other)}(?![\w.-])", output):
-            shown = f'to allow reading it: sandbox.read = ["{other}"] in your own settings'
+            shown = f'to read it, set sandbox.read = ["{other}"] in your own settings'
             return f"the sandbox hides {other}, a path of another repository or user; {shown}"
     silent = not tail.strip() or _UNOPENED.search(tail)
     named = _paths_in(bounds.command, bounds.home) if silent else []
@@ -162,14 +159,14 @@ def _paths(tail: str, bounds: CommandBounds) -> str:
         if any(_is_below(path, own) for own in bounds.own):
             continue
         personal = kind != _NAMED and bounds.home and _is_below(path, bounds.home)
-        shown = f'to read it: sandbox.read = ["{path}"] in your own settings'
+        shown = f'to read it, set sandbox.read = ["{path}"] in your own settings'
         shared = "" if personal else next((one for one in _SHARED if _is_below(path, one)), "")
         if kind != "denied" and not personal and not bounds.hides(path):
             continue
         if shared and bounds.hides(path):
-            return f"the sandbox has its own {shared}, without {path}; {shown}"
+            return f"the sandbox has its own {shared}, which lacks {path}; {shown}"
         if shared:
-            return f"the sandbox blocks {path} under that name: write in $TMPDIR"
+            return f"the sandbox blocks writing {path}: write to $TMPDIR instead"
         return f"the sandbox hides {path} or makes it read-only; {shown}"
     return ""
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from runner.gates import contract_checks, contract_tests, proof_cache, shim
 from runner.gates.registry import TaskProof, together
 from runner.model import Finding, Severity
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -221,7 +222,7 @@ def excuse_gates(own: TaskProof, others: TaskProof) -> TaskProof:
     broken = frozenset().union(*others.failing.values())
     excused = {check for check, failing in own.failing.items() if failing <= broken}
     names = ", ".join(find_broken_tasks(others.failing))
-    note = f"only tests of {names} fail, which this change breaks"
+    note = f"fails only in tests of {names}, which this change breaks"
     return replace(
         own,
         proofs=tuple(replace(one, note=note) if one.id in excused else one for one in own.proofs),
@@ -234,9 +235,9 @@ def make_left_out(left: int, failures: int) -> Finding:
     checks = "1 more was" if left == 1 else f"{left} more were"
     return Finding(
         check=KIND,
-        message=f"{failures} proofs of other tasks failed; {checks} not run",
+        message=f"{plural(failures, 'proof')} of other tasks failed; {checks} not run",
         severity=Severity.NOTE,
-        hint="they run on the next attempt",
+        hint="the next attempt runs them",
     )
 
 
@@ -288,8 +289,8 @@ def _locate_finding(traced: Traced, finding: Finding) -> Finding:
         finding,
         path=traced.path,
         line=traced.line,
-        message=f"this breaks {name}: {finding.message}",
-        hint=f"{traced.why}; keep what {traced.task.id} relies on",
+        message=f"this change breaks {name}: {finding.message}",
+        hint=f"{traced.why}; keep the behaviour that {traced.task.id} relies on",
     )
 
 

@@ -1,8 +1,12 @@
-"""Install the modules that load before every Python interpreter of a proof.
+"""Install the modules that load before every Python interpreter and Node program of a proof.
 
 An editable install puts the repository's path into the interpreter's search path. In a sandbox the
 scratch tree stands at that path; without one, a broken change would be proven by the good old code.
 So one module leads such paths to the scratch tree, and tells what was imported from elsewhere.
+
+Node's debugger protocol names each script as it is compiled, whoever loads it: `require`, `import`,
+a test tool with a loader of its own, a worker thread. What is no script, such as JSON, is known to
+`require`.
 """
 
 from __future__ import annotations
@@ -19,10 +23,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner import effects
-from runner.gates import loaded_scripts, own_files
+from runner.gates import own_files
 from runner.lazy_pattern import regex
 from runner.model import Finding
 from runner.process.package_links import find_copies
+from runner.text.wording import join_few
 
 if TYPE_CHECKING:
     import re
@@ -145,8 +150,8 @@ def watch_environment(place: Place, sandbox: Sandbox, given: Mapping[str, str]) 
     effects.unlink(place.box / _SEEN)
     redirected = redirect_environment(place, sandbox, given)
     script = write_module(place) / _NODE
-    own_files.put(script, loaded_scripts.PRELOAD.encode())
-    options = f"{given.get('NODE_OPTIONS', '')} {loaded_scripts.quote(script)}".strip()
+    own_files.put(script, WATCH_PRELOAD.encode())
+    options = f"{given.get('NODE_OPTIONS', '')} {quote_preload(script)}".strip()
     watched = {"RUNNER_WATCH_COPIES": json.dumps(copies), _OUT: str(place.box / _SEEN)}
     return {**redirected, "NODE_OPTIONS": options, **watched}
 
@@ -159,8 +164,7 @@ def findings(context: GateContext) -> tuple[Finding, ...]:
     if not seen:
         return ()
     root = context.place.shown.resolve()
-    names = [path.removeprefix(f"{root}/") for path in seen]
-    shown = ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    shown = join_few([path.removeprefix(f"{root}/") for path in seen], _SHOWN)
     return (
         Finding(
             check="imports",
@@ -178,7 +182,9 @@ def _hint(context: GateContext, seen: Sequence[str]) -> str:
         if f"{path}/".startswith(f"{copy}/")
     ]
     if not old:
-        return "apt-get install bubblewrap, or name these files by relative paths"
+        return (
+            "install bubblewrap (apt-get install bubblewrap), or name these files by relative paths"
+        )
     if "/node_modules/" in old[0]:
         return "replace `file:` with `link:` in package.json, and install again"
     return "install the package in editable form: pip install -e PATH"
@@ -189,3 +195,49 @@ def _load_seen(file: Path) -> list[str]:
         return sorted(set(file.read_text("utf-8", "replace").splitlines()))
     except FileNotFoundError:
         return []
+
+
+WATCH_PRELOAD = r"""'use strict';
+// Loaded before every program of Node in a proof. Whatever goes wrong here, the program runs on.
+(() => {
+  const env = process.env, root = env.RUNNER_WATCH_ROOT, out = env.RUNNER_WATCH_OUT;
+  if (!out) return;
+  try {
+    const fs = require('fs'), { fileURLToPath } = require('url');
+    const { Session } = require('inspector');
+    const shared = (env.RUNNER_WATCH_SHARED || '').split(':').filter(Boolean);
+    const copies = Object.entries(JSON.parse(env.RUNNER_WATCH_COPIES || '{}'));
+    const reported = new Set();
+    const isForeign = (path) => root && path.startsWith(`${root}/`) &&
+      !shared.some((folder) => path.startsWith(`${folder}/`));
+    // A copy of a file of the repository that is not what the repository has.
+    const isOld = (path) => copies.some(([copy, source]) => {
+      if (!path.startsWith(`${copy}/`)) return false;
+      const file = source + path.slice(copy.length);
+      return fs.existsSync(file) && !fs.readFileSync(file).equals(fs.readFileSync(path));
+    });
+    const hear = (name) => {
+      try {
+        const path = name.startsWith('file:') ? fileURLToPath(name) : name;
+        if (reported.has(path) || !path.startsWith('/')) return;
+        reported.add(path);
+        if (!isForeign(path) && !isOld(path)) return;
+        fs.appendFileSync(out, `${path}\n`);
+      } catch { /* it is not reported */ }
+    };
+    process.on('exit', () => Object.keys(require.cache).forEach(hear));
+    const session = new Session();
+    session.connect();
+    session.on('Debugger.scriptParsed', ({ params }) => hear(params.url));
+    // A `debugger` statement of the program stops nothing.
+    session.post('Debugger.setSkipAllPauses', { skip: true });
+    session.post('Debugger.enable');
+  } catch { /* a Node without inspector */ }
+})();
+"""
+
+
+def quote_preload(file: Path) -> str:
+    """Return the NODE_OPTIONS that preload a file, quoted as Node requires."""
+    quoted = str(file).replace("\\", "\\\\").replace('"', '\\"')
+    return f'--require "{quoted}"'

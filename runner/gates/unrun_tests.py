@@ -15,6 +15,7 @@ from runner.gates.base import INTEGRITY, Check, Proved, command_limits
 from runner.gates.base_tests.rerun import make_verbose_command
 from runner.gates.check_run import try_check
 from runner.gates.test_paths import find_tests, is_benchmark
+from runner.impact.python_blocks import spans_in
 from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
@@ -41,7 +42,7 @@ class _Unrun(NamedTuple):
     path: str
     line: int
     what: str
-    """`TestSum`, or `its tests` for a whole file."""
+    """`TestSum`, or `the tests of this file`."""
     asks: bool = True
 
 
@@ -84,14 +85,9 @@ def _find_silent(change: Change, context: GateContext) -> Iterator[_Unrun]:
 
 
 def _lines_run(path: str, context: GateContext) -> frozenset[int]:
-    return frozenset(
-        number
-        for row in context.observed
-        if row.path == path
-        for part in row.lines.split(",")
-        if part
-        for number in range(int(part.split("-")[0]), int(part.split("-")[-1]) + 1)
-    )
+    rows = (row for row in context.observed if row.path == path)
+    spans = (span for row in rows for span in spans_in(row.lines))
+    return frozenset(number for first, last in spans for number in range(first, last + 1))
 
 
 def _functions(content: bytes | None) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -148,15 +144,10 @@ def _ran(context: GateContext) -> Iterator[TestResult]:
         yield from trial.results.tests if trial.results else ()
 
 
-def _by_file(ran: list[TestResult]) -> bool:
-    """Return whether every test result names its file."""
-    return all(one.file for one in ran)
-
-
 def _unrun(change: Change, names: dict[str, int], ran: list[TestResult]) -> Iterator[_Unrun]:
-    if _by_file(ran):
+    if all(one.file for one in ran):
         if change.path not in {one.file for one in ran}:
-            yield _Unrun(change.path, min(names.values()), "its tests")
+            yield _Unrun(change.path, min(names.values()), "the tests of this file")
         return
     heard = {part for one in ran for part in _PARTS.split(one.id)}
     missing = [name for name in names if _NAMED.match(name) and name not in heard]
@@ -167,9 +158,9 @@ def _unrun(change: Change, names: dict[str, int], ran: list[TestResult]) -> Iter
 def _finding(one: _Unrun, context: GateContext) -> Finding:
     return Finding(
         check=INTEGRITY,
-        message=f"{one.what} never ran: no test contract reaches it",
+        message=f"no test contract runs {one.what}",
         path=one.path,
         line=one.line,
         severity=context.origin.question if one.asks else Severity.WARNING,
-        hint="have a test contract run it, or remove it",
+        hint="run it in a test contract, or remove it",
     )

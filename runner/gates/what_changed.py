@@ -47,7 +47,7 @@ def _make_finding(fact: Fact, context: GateContext) -> Finding:
         path=fact.path,
         line=fact.line,
         severity=Severity.QUESTION if asks else Severity.NOTE,
-        hint="revert it, or name it in the task's text if it is intended" if asks else "",
+        hint="revert this, or name it in the task's text if it is intended" if asks else "",
         detail=fact.detail,
     )
 

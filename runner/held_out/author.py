@@ -62,7 +62,9 @@ def parse_answer(
     )
     if not good or not all(isinstance(one, str) for one in files):
         return AuthorAnswer(), ["`files` and each entry of `items` must be a list of strings"]
-    wrong = [f"{one}: name a test for it" for one in items if one not in by_item and not adds]
+    wrong = [
+        f"{one}: name a test for this item" for one in items if one not in by_item and not adds
+    ]
     wrong += [f"the task has no item {display(one)}" for one in by_item if one not in items]
     tests = {item: tuple(ids) for item, ids in by_item.items()}
     wrong += [

@@ -34,7 +34,7 @@ class AuthorTests(NamedTuple):
         made = {one.path: one.content for one in changes}
         for path, content in self.files:
             if (made[path] if path in made else before(path)) != content:
-                message = f"{path} is by a separate test author, and was changed or removed"
+                message = f"{path}, written by a separate test author, was changed or removed"
                 hint = "restore the file; write tests of your own into another one"
                 yield Finding(check="scope", message=message, path=path, hint=hint)
 

@@ -1,14 +1,18 @@
 """Run held-out tests next to untrusted code, and limit what their result reveals.
 
 The proposal passes them first. A contract that also passes on the base then runs on a tree whose
-changed functions raise: one that passes there, too, cannot fail.
+changed functions raise: one that passes there, too, cannot fail. A change may not name a held-out
+file; a test names acceptance items in its id, docstring or comment.
 """
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from contextlib import contextmanager
 from functools import partial
+from posixpath import basename
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -23,7 +27,6 @@ from runner.gates.mutation.can_fail import with_patience
 from runner.gates.mutation.function_bodies import stub_changes
 from runner.held_out import workspace
 from runner.held_out.author import find_survivors
-from runner.held_out.names import find_items, find_names
 from runner.held_out.part import split_task
 from runner.held_out.store import repair_hint
 from runner.model import (
@@ -43,15 +46,17 @@ from runner.process.base import Ended
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from runner.gates.base import GateContext
     from runner.gates.check_run import CheckRun
+    from runner.gates.junit import TestResult
     from runner.held_out.part import HeldOutPart
-    from runner.held_out.slot_context import HeldOutSite
+    from runner.held_out.store import HeldOutSite
     from runner.model import HeldOutFile, Task
     from runner.process.base import Place
+
 
 _NOTHING = digest_of(b"")
 _COULD_NOT_START = (126, 127)
@@ -132,7 +137,7 @@ def _find_survivors(context: HeldOutContext, proof: HeldOutProof) -> Iterator[st
 
 
 def _prove_proposal(inner: GateContext, context: HeldOutContext) -> HeldOutProof:
-    if named := _find_names(inner, context):
+    if named := _find_named_files(inner, context):
         return HeldOutProof(findings=named)
     if refused := _put_files(inner, context):
         return HeldOutProof(findings=refused)
@@ -241,7 +246,7 @@ def _prove_again(check: Check, context: HeldOutContext) -> Proved:
         if run.passed:
             return Proved(result.proof)
         if gates.on_base is not None and _has_same_failures(run, _run_alone(check, context, ())[0]):
-            note = "it fails on the base as well"
+            note = "already failed before this change"
             found = replace(_explain(run, result), severity=Severity.WARNING, hint=note)
             return Proved(replace(result.proof, verdict=Verdict.KNOWN, note=note), (found,))
     finally:
@@ -259,7 +264,7 @@ def _run_alone(
         inner = replace(opened, logs=opened.place.box.parent / "logs")
         workspace.make_private_folder(inner.logs)
         refused = (
-            *(_find_names(inner, context) if check.task else ()),
+            *(_find_named_files(inner, context) if check.task else ()),
             *_put_files(inner, context),
         )
         return (None, refused) if refused else (_run(check, inner), ())
@@ -275,7 +280,7 @@ def _has_same_failures(run: CheckRun, before: CheckRun | None) -> bool:
 # --- the trees ------------------------------------------------------------------------
 
 
-def _find_names(inner: GateContext, context: HeldOutContext) -> tuple[Finding, ...]:
+def _find_named_files(inner: GateContext, context: HeldOutContext) -> tuple[Finding, ...]:
     others = workspace.list_files(inner.place)
     return tuple(find_names(inner.changes, inner.before, context.contents, others))
 
@@ -419,7 +424,7 @@ def _run_gates(inner: GateContext) -> Iterator[Finding]:
         proved = commands.prove(check, inner)
         if any(one.refuses for one in proved.findings):
             name = check.id.removeprefix("gate:")
-            message = f"gate {name} passes on the change and fails with the held-out files"
+            message = f"gate {name} passes without the held-out files and fails with them"
             hint = f"for the output: runner hold-out --show {inner.task.id}"
             yield Finding(HELD_OUT, message, severity=Severity.QUESTION, hint=hint)
 
@@ -481,6 +486,103 @@ def _try(
 def _find_silent(noticed: Mapping[str, str]) -> Iterator[Finding]:
     for id_, where in noticed.items():
         if not where:
-            message = f"{id_} passes without the work: its held-out tests cannot fail"
-            hint = "hold out tests that need the work, or accept this: runner approve"
+            message = f"{id_} passes without the task's work: its held-out tests cannot fail"
+            hint = "hold out tests that fail without the work, or accept this: runner approve"
             yield Finding(HELD_OUT, message, severity=Severity.QUESTION, hint=hint)
+
+
+_PARAMETERS = re.compile(r"\[.*\]\Z", re.DOTALL)
+_COMMENT = ("#", "//", "/*", "*", "--", '"""')
+_MARK = "@"
+"""Start of a decorator or an attribute; the comment is above it."""
+
+
+def find_items(
+    test: TestResult, files: Mapping[str, bytes], ids: Collection[str]
+) -> tuple[str, ...]:
+    """Return the acceptance ids that a test names by a word in its id, docstring or comment.
+
+    `files` are the held-out files by path, `ids` the acceptance ids of the task.
+    """
+    text = "\n".join((test.id, *_texts_of(test, files)))
+    return tuple(one for one in ids if re.search(rf"(?<![A-Za-z0-9]){one}(?![A-Za-z0-9])", text))
+
+
+def _texts_of(test: TestResult, files: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield docstring and comment of a test from the held-out files that define it."""
+    name = _PARAMETERS.sub("", re.split(r"::| > |\.", test.id)[-1]).strip()
+    where = test.id.partition("::")[0], test.file
+    chosen = [path for path in files if any(one and one.endswith(path) for one in where)]
+    for path in chosen or files if name else ():
+        text = files[path].decode("utf-8", "replace")
+        lines = text.splitlines()
+        if path.endswith(".py"):
+            yield from _python_texts(text, lines, name)
+            continue
+        defined = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        for number, line in enumerate(lines):
+            if defined.search(line):
+                yield _comment_above(lines, number)
+
+
+def _python_texts(text: str, lines: Sequence[str], name: str) -> Iterator[str]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            yield ast.get_docstring(node) or ""
+            yield _comment_above(lines, first - 1)
+
+
+def _comment_above(lines: Sequence[str], number: int) -> str:
+    """Return the comment lines directly above a line."""
+    found = []
+    for line in reversed(lines[:number]):
+        bare = line.strip()
+        if not bare.startswith((*_COMMENT, _MARK)):
+            break
+        found.append(bare)
+    return "\n".join(reversed(found))
+
+
+# --- names of held-out files ----------------------------------------------------------
+
+
+def find_names(
+    changes: Sequence[Change],
+    before: Callable[[str], bytes | None],
+    held: Collection[str],
+    files: Collection[str],
+) -> Iterator[Finding]:
+    """Return a finding for each change whose added lines name a held-out file.
+
+    Such code could treat these tests in a special way.
+    `held` are the paths of held-out files, `files` all other paths of the proposal. A base name
+    counts only where no other file has it.
+    """
+    taken = {basename(path) for path in files}
+    words = {path: path for path in held}
+    words |= {basename(path): path for path in held if basename(path) not in taken}
+    for change in changes:
+        added = _added_lines(before(change.path), change.content)
+        found = next((path for word, path in words.items() if _has_word(added, word)), "")
+        if found:
+            yield Finding(
+                check="scope",
+                message=f"an added line names the held-out file {found}",
+                path=change.path,
+                hint="remove the name; the work must not depend on a particular test file",
+            )
+
+
+def _added_lines(before: bytes | None, after: bytes | None) -> str:
+    known = set((before or b"").splitlines())
+    added = (line for line in (after or b"").splitlines() if line not in known)
+    return b"\n".join(added).decode("utf-8", "replace")
+
+
+def _has_word(text: str, word: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) is not None

@@ -1,11 +1,12 @@
-"""The store of a plan's held-out files, outside of every work tree.
+"""The store of a plan's held-out files, outside of every work tree, and how a job slot uses it.
 
     <state>/held-out/<store id>/<plan>/<TASK>/          the files, by their paths in the project
     <state>/held-out/<store id>/<plan>/records/TASK.json  what is known of them, see `FileRecord`
     <state>/held-out/<store id>/<plan>/results/<TASK>/  output of held-out proofs
 
 A person's setting `proof.held_out_dir` takes the place of `<state>/held-out/<store id>`. The id is
-a random number in the git common directory: a folder that moves and other worktrees keep it.
+a random number in the git common directory: a folder that moves and other worktrees keep it. Before
+a file is stored, git is asked for its content: the implementer's tree borrows git's objects.
 """
 
 from __future__ import annotations
@@ -13,23 +14,28 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from runner import effects
 from runner.errors import RunnerError
 from runner.held_out.part import AuthorTests, list_visible
 from runner.model import digest_of
+from runner.process.mounts import inner_environment
 from runner.writes.safe_io import read_below, unlink_below, write_below
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
     from typing import Self
 
     from runner.model import Digest, HeldOutFile, Task
+    from runner.process.base import Place, Sandbox
+    from runner.repo.read import Repository
+
 
 ID_FILE = "runner-held-out"
 """Name of the file with the store ID in the git common directory."""
@@ -308,7 +314,9 @@ def make_store_id(common_dir: Path) -> str:
     return id_ if made else read_store_id(common_dir)
 
 
-NOT_WRITTEN = "its tests are not written yet; they are written once its dependencies are DONE"
+NOT_WRITTEN = (
+    "its tests are not written yet: the test author writes them once its dependencies are DONE"
+)
 
 # --- words ------------------------------------------------------------------------------
 
@@ -317,3 +325,82 @@ def repair_hint(task_id: str, files: Iterable[HeldOutFile | StoredFile]) -> str:
     """Return the command that puts missing files into the store."""
     names = " ".join(one.path for one in files)
     return f"runner hold-out {task_id} {names} --from FOLDER, where FOLDER has the files"
+
+
+_WORKSPACES = "workspaces"
+_CACHES = ("npm_config_cache", "PRE_COMMIT_HOME", "XDG_CACHE_HOME")
+"""Variables that name a folder which later commands would read."""
+
+
+class HeldOutFolders(NamedTuple):
+    """The folders of one plan's held-out files, and of their test runs."""
+
+    store: HeldOutStore
+    workspaces: Path
+    """Folder for temporary copies of trees, which every sandbox masks."""
+
+    @classmethod
+    def of(cls, top: Path, common_dir: Path, plan_path: str, chosen: Path | None) -> Self:
+        """Return the folders of a plan; `chosen` is the person's setting `proof.held_out_dir`."""
+        store = HeldOutStore.open(top, common_dir, plan_path, chosen)
+        return cls(store, top / _WORKSPACES)
+
+
+class HeldOutSite(Struct, frozen=True):
+    """The store of held-out files, and the environment of commands that run with them."""
+
+    store: HeldOutStore
+    workspaces: Path
+    environment_at: Callable[[Place], Mapping[str, str]]
+    """Returns the variables of commands that run in a place."""
+    passed_on_base: dict[tuple[str, ...], bool] = field(default_factory=dict)
+    """Known results of contracts on a base, shared by all attempts of a run."""
+
+    def environment(self, place: Place, sandbox: Sandbox) -> dict[str, str]:
+        """Return the variables of a held-out run: HOME and temporary folder are its own."""
+        environ = dict(self.environment_at(place))
+        if sandbox.encloses:  # it makes both
+            return environ
+        private = inner_environment(environ, place.box)
+        return {name: value for name, value in private.items() if name not in _CACHES}
+
+    def find_named(self, task: Task) -> dict[str, tuple[str, ...]]:
+        """Return by test id the acceptance ids that a separate author names for it."""
+        records = (self.store.record_of(task.id, one.path) for one in task.held_out_files)
+        found: dict[str, tuple[str, ...]] = {}
+        for item, tests in (row for record in records for row in record.items):
+            for test in tests:
+                found[test] = (*found.get(test, ()), item)
+        return found
+
+
+class BlobPlace(NamedTuple):
+    """The places where git has a blob, and how to remove it; empty where nothing safe does."""
+
+    where: str
+    cleaning: str = ""
+
+
+def find_blob(repository: Repository, path: str, content: bytes) -> BlobPlace | None:
+    """Return where the repository or its alternates have a file's bytes; None for nowhere.
+
+    Nothing is fetched from a remote.
+    """
+    # Older versions of git don't know the variable, but also fetch by no protocol.
+    git = repository.git.with_settings(("protocol.allow", "never"), GIT_NO_LAZY_FETCH="1")
+    blob = git.run("hash-object", "--no-filters", "--stdin", stdin=content).decode().strip()
+    if git.ask("cat-file", "-e", blob).exit:
+        return None
+    name = shlex.quote(path)
+    if f" {blob} ".encode() in git.run("ls-files", "--stage"):
+        return BlobPlace("staged", f"git rm --cached -f {name} && git prune --expire=now")
+    for stash in git.ask("stash", "list", "--format=%gd %H").out.decode().splitlines():
+        entry, _, commit = stash.partition(" ")
+        parents = git.run("rev-list", "--parents", "-n", "1", commit).decode().split()
+        trees = (git.run("ls-tree", "-r", one) for one in dict.fromkeys(parents))
+        if any(f" {blob}\t".encode() in tree for tree in trees):
+            return BlobPlace(f"in {entry}", f"git stash drop {entry} && git prune --expire=now")
+    found = git.ask("log", "--all", "-1", "--format=%h", f"--find-object={blob}").out.decode()
+    if found.strip():
+        return BlobPlace(f"in commit {found.strip()}")
+    return BlobPlace("as an unreferenced object", "git prune --expire=now")

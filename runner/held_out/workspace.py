@@ -4,6 +4,7 @@
     <folder>/<process>-<number>/box     HOME and the temporary folder of commands, reports of tools
 
 Nothing in it is shared with a slot: no objects, no links, no folder that a later command writes.
+A command that tries to read a probe file shows whether a sandbox hides the store.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from msgspec.structs import replace
 from runner import effects
 from runner.model import Action, Change, digest_of
 from runner.process import platform
+from runner.process.base import Command
+from runner.process.limits import Limits
 from runner.process.package_links import lay_out_shares
+from runner.process.supervise import run
 from runner.repo.alternates import ALONE, BY_PRODUCTS
 from runner.repo.git import Git
 from runner.writes.safe_io import write_below
@@ -28,7 +32,8 @@ from runner.writes.safe_io import write_below
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from runner.process.base import Place
+    from runner.process.base import Place, Sandbox
+
 
 _PRIVATE = 0o700
 PLAIN_FILE = 0o100644
@@ -154,3 +159,29 @@ def _make_repository(tree: Path, source: Place) -> None:
     (folder / "info" / "exclude").write_text(f"{ignored}\n", encoding="utf-8")
     git.run("add", "--all")
     git.run("commit", "--quiet", "--allow-empty", "--no-verify", "--message", "base")
+
+
+_STARTED = "the probe started"
+_LIMITS = Limits(soft=0, idle=10, hard=10)
+
+
+def is_enclosed(
+    sandbox: Sandbox, place: Place, environment: Mapping[str, str], folder: Path
+) -> bool:
+    """Return whether a command in this sandbox cannot read a file in `folder`.
+
+    `folder` is the base of the store. A sandbox that cannot start proves nothing. Without a
+    sandbox the answer is no. Raises OSError where the probe cannot be written.
+    """
+    if not sandbox.encloses:
+        return False
+    token = effects.random_bytes(16).hex()
+    effects.make_folder(folder, mode=0o700)
+    probe = folder / f".probe-{token[:8]}"
+    effects.write_file(probe, token.encode(), mode=0o600, durable=False)
+    try:
+        line = ("/bin/sh", "-c", f'echo "{_STARTED}"; cat "$1"', "sh", str(probe))
+        ran = run(Command(line, place, environment, limits=_LIMITS), sandbox)
+    finally:
+        effects.unlink(probe)
+    return _STARTED in ran.tail and not ran.passed and token not in ran.tail

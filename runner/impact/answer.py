@@ -17,7 +17,7 @@ from runner.impact.change import (
 )
 from runner.impact.inputs import Knowledge, Proven, soonest_first
 from runner.impact.python_blocks import is_quiet
-from runner.impact.reach import find_reaching, find_unparsed, find_unseen_importers
+from runner.impact.reach import COMPUTED, UNPARSED, find_reaching, find_wide
 from runner.impact.reasons import Affected, Basis, Depth, Impacted, Why, Width
 from runner.impact.traces import Reach, find_sharers, hit
 from runner.languages.registry import is_written_in, language_of
@@ -31,16 +31,7 @@ if TYPE_CHECKING:
 
 
 __all__ = ["Affected", "Basis", "Changed", "Depth", "Impacted", "Knowledge", "Why", "Width"]
-__all__ += ["find_affected", "judge"]
-
-
-def find_affected(
-    change: Iterable[Changed],
-    knowledge: Knowledge,
-    width: Width = Width(),  # noqa: B008 - frozen
-) -> tuple[Affected, ...]:
-    """Return the tasks and test contracts that a change may affect, likely failures first."""
-    return judge(change, knowledge, width).affected
+__all__ += ["judge"]
 
 
 def judge(
@@ -197,9 +188,9 @@ class _Judge(Struct, frozen=True):
         if language is not None:
             self._whole_commands()
         if language is not None and not self._is_quiet():
-            for at in find_unparsed(knowledge.references, change.path):
-                text = f"{at.path} cannot be parsed: it may import {change.path}"
-                self._follow(at.path, self._why(Basis.IMPORTS, text), deepest)
+            for path in find_wide(knowledge.references, change.path, UNPARSED):
+                text = f"{path} cannot be parsed: it may import {change.path}"
+                self._follow(path, self._why(Basis.IMPORTS, text), deepest)
         return found
 
     def _whole_commands(self) -> None:
@@ -274,18 +265,18 @@ class _Judge(Struct, frozen=True):
         """Check files with computed imports, which may reach any file of their language."""
         if self._is_quiet():
             return
-        suspects = list(find_unseen_importers(self._knowledge.references, self.change.path))
+        suspects = [*find_wide(self._knowledge.references, self.change.path, COMPUTED)]
         if self.change.path in self._knowledge.collected:
-            suspects = [one for one in suspects if one.path in self._knowledge.collected]
+            suspects = [one for one in suspects if one in self._knowledge.collected]
         if not suspects:
             return
         if self.width.conservative:
             for suspect in suspects:
-                text = f"{suspect.path} imports modules by names computed at run time"
-                self._follow(suspect.path, self._why(Basis.UNDECIDED, text), None)
+                text = f"{suspect} imports modules by names computed at run time"
+                self._follow(suspect, self._why(Basis.UNDECIDED, text), None)
             return
         more = f"; more such files: {len(suspects) - 1}" if len(suspects) > 1 else ""
-        text = f"{suspects[0].path} imports modules by computed names, perhaps this file{more}"
+        text = f"{suspects[0]} imports modules by computed names, perhaps this file{more}"
         self.hits.doubts[self._why(Basis.UNDECIDED, text)] = None
 
     def _is_unread_code(self) -> bool:

@@ -199,7 +199,9 @@ def is_unread_code(path: str) -> bool:
 def explain_undeclared(change: Changed) -> str:
     """Return why the effect of a change is unknown."""
     if is_unread_code(change.path):
-        return f"nothing declares {change.path}, and imports of its language are not tracked"
+        return (
+            f"no task declares {change.path}, and the runner does not track imports of its language"
+        )
     if change.is_deleted:
-        return f"{change.path} was deleted, and no reference to it is known"
-    return f"nothing declares {change.path}, and no code names it"
+        return f"{change.path} was deleted, and the runner knows no reference to it"
+    return f"no task declares {change.path}, and no code names it"

@@ -133,7 +133,10 @@ def _rows(
         if file in _EVERYTHING and ids:
             message = f"this row makes {', '.join(ids)} the owner of every file"
             yield MapFault(
-                "everything", file, message, "every change would affect it; name fewer files"
+                "everything",
+                file,
+                message,
+                "every change would affect these tasks; name fewer files",
             )
         elif not _names_any(file, files, there) and (not ids or set(ids) & written):
             # a file of a task that is not DONE may not exist yet

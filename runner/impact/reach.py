@@ -255,25 +255,15 @@ def _find_referring(
                 yield Reached(importer, at, at.named)
 
 
-def find_unseen_importers(references: References, path: str) -> Iterator[Reached]:
-    """Yield files that may import a file dynamically, by names built at run time."""
-    language = language_of(path)
-    if language is None:
-        return
-    start = Reached(path)
-    for importer, key in references.find_by_keys(language.wide):
-        if importer != path and key.startswith("*"):
-            yield Reached(importer, start)
+COMPUTED, UNPARSED = "*", "?"
+"""Starts of keys of a file: it imports by names built at run time; its imports are unknown."""
 
 
-def find_unparsed(references: References, path: str) -> Iterator[Reached]:
-    """Yield unparsable files of this language, whose imports are unknown."""
+def find_wide(references: References, path: str, mark: str) -> Iterator[str]:
+    """Yield the files of a language that may import any of its files, for the reason of a mark."""
     language = language_of(path)
-    keys = [key for key in language.wide if key.startswith("?")] if language else []
-    start = Reached(path)
-    for importer, _ in references.find_by_keys(keys):
-        if importer != path:
-            yield Reached(importer, start)
+    keys = [key for key in language.wide if key.startswith(mark)] if language else []
+    yield from (one for one, _ in references.find_by_keys(keys) if one != path)
 
 
 _NAMED = 3

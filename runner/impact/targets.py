@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct
 
 from runner.impact.change import governs
-from runner.languages.python import imports as python
+from runner.languages.python import names as python
 from runner.languages.registry import language_of
 from runner.lazy_pattern import regex
 

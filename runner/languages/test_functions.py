@@ -1,16 +1,21 @@
-"""Find the tests in a source file: names, code, and whether they assert anything.
+"""Find the tests in a source file, and build commands that run test files which no contract runs.
 
-Python is read by `ast`; JavaScript, TypeScript, Go and Rust by their tree-sitter trees.
+A test has a name, its code, and whether it asserts anything. Python is read by `ast`; JavaScript,
+TypeScript, Go and Rust by their tree-sitter trees. A command takes the files, the content of one of
+them, and the task's own commands.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from runner.languages import syntax_tree
 from runner.languages.base import NamedTest
+from runner.languages.c_like_lexer import find_closing, mask_literals
+from runner.languages.rust import LITERALS
 from runner.lazy_pattern import regex
 from runner.text.syntax import python_tree
 
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tree_sitter import Node
+
 
 _ASSERTS = regex(
     r"(?:\A|[._])(?:assert|expect|verify|should|raises|warns|fail|approx|check)|\A(?:assert|raises)",
@@ -202,3 +208,41 @@ def _code(node: Node) -> str:
 
 def _text(node: Node | None) -> str:
     return (node.text or b"").decode("utf-8", "replace") if node else ""
+
+
+_RUST_TEST_MODULE = re.compile(
+    r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub\s+)?mod\s+(?P<name>\w+)\s*\{"
+)
+
+
+def find_inner_tests(source: str) -> list[tuple[int, int]]:
+    """Return start and end of the test modules in a source file, in order."""
+    mask = mask_literals(source, LITERALS)
+    found = (match for match in _RUST_TEST_MODULE.finditer(mask))
+    return [(one.start(), find_closing(mask, one.end() - 1) + 1) for one in found]
+
+
+def make_python_command(paths: tuple[str, ...], text: bytes, known: str) -> str:
+    """Return a command for these test files, with the Python of the known commands."""
+    named = " ".join(map(shlex.quote, paths))
+    python = next(iter(re.findall(r"\S*python[\d.]*(?= -m )", known)), "python3")
+    if b"unittest" in text and b"pytest" not in text and "pytest" not in known:
+        return f"{python} -m unittest -v {named}"
+    return f"{python} -m pytest -q {named}"
+
+
+def make_script_command(paths: tuple[str, ...], text: bytes, known: str) -> str:
+    """Return a command for these test files if Node itself runs them, else ""."""
+    del known
+    if paths[0].endswith((".js", ".mjs", ".cjs")) and b"node:test" in text:
+        return f"node --test {' '.join(map(shlex.quote, paths))}"
+    return ""
+
+
+def make_go_command(paths: tuple[str, ...], text: bytes, known: str) -> str:
+    """Return a command for the packages of these test files."""
+    del text, known
+    # With `./`, because a bare path is an import path (go help packages); folders, because a single
+    # named file is compiled without its neighbours.
+    folders = sorted({f"./{path.rpartition('/')[0]}".rstrip("/") for path in paths})
+    return f"go test -v {' '.join(map(shlex.quote, folders))}"

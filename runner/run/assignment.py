@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runner.gates.proof_cache import ProofMemory
     from runner.gates.regression import Suspects
     from runner.held_out import proof
-    from runner.held_out.slot_context import HeldOutSite
+    from runner.held_out.store import HeldOutSite
     from runner.implementers.base import Implementer
     from runner.journal.events import Event as Happening
     from runner.journal.session_events import (

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from runner import effects
 from runner.gates import shim
 from runner.gates.proof_cache import ProofMemory
-from runner.held_out.slot_context import HeldOutSite
+from runner.held_out.store import HeldOutSite
 from runner.process.base import Place, command_environment, git_identity
 from runner.process.environments import IN_REPOSITORY, find_shared_folders, with_own_tools
 from runner.process.package_links import find_layouts
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
-    from runner.held_out.slot_context import HeldOutFolders
+    from runner.held_out.store import HeldOutFolders
     from runner.process.base import Sandbox
     from runner.repo.read import Repository
     from runner.repo.scratch import Slot

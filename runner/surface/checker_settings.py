@@ -10,8 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
-from runner.surface.facts import Fact, Trees, read_text, skip_file
-from runner.surface.symbols import shorten
+from runner.surface.facts import Fact, Trees, read_text, shorten, skip_file
 from runner.text.foreign_documents import parse_json, parse_toml
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def find_looser(trees: Trees) -> Iterator[Fact]:
             for known, values in zip((before, after), versions, strict=True):
                 known.update({f"{folder}:{key}": (one, path) for key, one in values.items()})
         except (ValueError, AttributeError, TypeError, RecursionError):
-            yield skip_file(path, "it cannot be read")
+            yield skip_file(path, "the file cannot be read")
     for full in sorted(before.keys() | after.keys()):
         (old, was_at), (new, is_at) = before.get(full, (None, "")), after.get(full, (None, ""))
         if old != new and (was_at or trees.before(is_at) is not None):
@@ -101,12 +100,12 @@ def _find_items(key: str, old: list[str], new: list[str]) -> Iterator[str]:
     """Yield what a list gained or lost, where that is looser."""
     if key.endswith("addopts"):
         were, are = " ".join(old), " ".join(new)
-        yield from (f"with {one[0]}" for one in _HIDES.finditer(are) if one[0] not in were)
-        yield from (f"without {one[0]}" for one in _HOLDS.finditer(were) if one[0] not in are)
+        yield from (f"adds {one[0]}" for one in _HIDES.finditer(are) if one[0] not in were)
+        yield from (f"removes {one[0]}" for one in _HOLDS.finditer(were) if one[0] not in are)
     elif _GROWS.fullmatch(key):
-        yield from (f"with {one}" for one in new if one not in old)
+        yield from (f"adds {one}" for one in new if one not in old)
     elif _SHRINKS.fullmatch(key) and "ALL" not in new:
-        yield from (f"without {one}" for one in old if one not in new)
+        yield from (f"removes {one}" for one in old if one not in new)
 
 
 def _as_list(value: object) -> list[str]:

@@ -45,7 +45,7 @@ def find_changes(trees: Trees) -> Iterator[Fact]:
         versions = trees.before(change.path), change.content
         old, new = (read_manifest(change.path, one) for one in versions)
         if old is None or new is None:
-            yield skip_file(change.path, "it cannot be read")
+            yield skip_file(change.path, "the file cannot be read")
         else:
             yield from _compare(change.path, old, new, trees)
 
@@ -184,7 +184,7 @@ def find_undeclared(trees: Trees) -> Iterator[Fact]:
             known.add(name)
             manifests = [*_find_manifests(path, trees)]
             if not _is_known(name, manifests, trees):
-                ways = ", and continues without it" if falls_back else ""
+                ways = ", and ignores the failed import" if falls_back else ""
                 message = f"imports {name}, which no manifest declares{ways}"
                 asks = bool(manifests) or falls_back
                 yield Fact("dependency", message, path, line, (name,), is_breaking=asks)

@@ -22,6 +22,7 @@ _SECONDS = 10.0
 _MOST_SEARCHED = 4_000
 """Maximum files of the tree that are searched for users of a name."""
 _SHOWN = 5
+_LONGEST = 60
 NOT_MEASURED = "not measured"
 SCRIPTS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 """Suffixes of JavaScript and TypeScript, in search order."""
@@ -158,6 +159,12 @@ def read_text(content: bytes | None) -> str | None:
 def skip_file(path: str, why: str) -> Fact:
     """Return the fact that a file was not compared."""
     return Fact(NOT_MEASURED, f"{path} was not compared: {why}", path)
+
+
+def shorten(text: str) -> str:
+    """Return the beginning of a text, in one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def folders_above(path: str) -> Iterator[str]:

@@ -39,7 +39,7 @@ def files_of(*names):
                 "tests/test_price.py": a_test("cost", "price(2)"),
             },
             None,
-            "shop/price.py was deleted, and no reference to it is known",
+            "shop/price.py was deleted, and the runner knows no reference to it",
             id="renamed with its readers",
         ),
         pytest.param(["shop/cart.py"], {}, ["cart"], "", id="deleted"),
@@ -59,7 +59,7 @@ def files_of(*names):
             [],
             {"tests/snapshots/cart/total.txt": "11\n"},
             None,
-            "nothing declares",
+            "no task declares",
             id="a snapshot",
         ),
         pytest.param(

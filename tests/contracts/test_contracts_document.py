@@ -54,7 +54,7 @@ def test_a_yaml_bomb_is_counted_and_not_built(text):
     ("text", "message"),
     [
         ("a: &a [*a]", "a.yaml has an alias that contains itself"),
-        ("[" * 5000, "a.yaml is not YAML: it is nested more than 100 levels deep"),
+        ("[" * 5000, "a.yaml is not YAML: the document is nested more than 100 levels deep"),
         ("a: *nobody", "a.yaml is not YAML: found undefined alias"),
         ("a: [", "a.yaml is not YAML: "),
         ("? [a, b]\n: c", "a.yaml has a key that is not a string"),

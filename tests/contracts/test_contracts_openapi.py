@@ -128,7 +128,7 @@ def test_differences_are_named_with_the_request_that_shows_them(project):
     proved = project.prove("openapi", CONTRACT)
     assert proved.proof.verdict is Verdict.FAIL
     assert [finding.message for finding in proved.findings] == [
-        "GET /gone answers every request like an unknown page",
+        "GET /gone answers every request as if the path did not exist",
         "GET /other answers with text/plain; documented: application/json",
         (
             "GET /thing answers with a body that differs from the document: "
@@ -175,11 +175,11 @@ def test_routes_tell_what_the_document_does_not_have_and_what_is_not_served(proj
     assert [(one.message, one.hint) for one in proved.findings] == [
         (
             "PUT /lost/{id} has no route in the application",
-            "serve it, or remove it from api.json",
+            "add it to the application, or remove it from api.json",
         ),
         (
             "PUT /thing/{id}/part is served, but is not in the document",
-            "describe it in api.json, or do not serve it",
+            "describe it in api.json, or remove it from the application",
         ),
     ]
 
@@ -295,25 +295,25 @@ def test_a_port_in_use_is_told_and_nothing_is_tested(project):
     [
         (
             '{"openapi": "3.1.0", "paths": {}}',
-            'it is not a valid OpenAPI document: "info" is a required property',
+            'the document is not valid OpenAPI: "info" is a required property',
         ),
         (
             document(**{"/x": {"get": {"responses": {"200": {}}}}}),
-            "it is not a valid OpenAPI document: ",
+            "the document is not valid OpenAPI: ",
         ),
         (
             '{"swagger": "2.0"}',
-            "it is not a valid OpenAPI document: its `openapi` field is not a 3.x version",
+            "the document is not valid OpenAPI: its `openapi` field is not a 3.x version",
         ),
         (
             document(**{"/x": {"$ref": "#/nowhere"}}),
-            "it is not a valid OpenAPI document: its reference #/nowhere has no target",
+            "the document is not valid OpenAPI: its reference #/nowhere has no target",
         ),
-        ("[]", "it is not an OpenAPI document"),
-        ('{"openapi"', "it is not JSON: Expecting ':' delimiter"),
+        ("[]", "the file is not an OpenAPI document"),
+        ('{"openapi"', "the file is not JSON: Expecting ':' delimiter"),
         (
             '{"paths": {"$ref": "http://example.org/x.json"}}',
-            "it refers to http://example.org/x.json, outside the repository",
+            "the file refers to http://example.org/x.json, outside the repository",
         ),
     ],
 )
@@ -380,6 +380,6 @@ def test_a_method_that_is_served_beside_the_documented_ones_is_found(project):
     assert [(one.message, one.hint) for one in proved.findings] == [
         (
             "DELETE /thing is served, but is not in the document",
-            "describe it in api.json, or do not serve it",
+            "describe it in api.json, or remove it from the application",
         )
     ]

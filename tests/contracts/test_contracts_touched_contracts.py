@@ -66,7 +66,7 @@ def test_a_breaking_change_is_a_warning_beside_the_proof(project):
 def test_an_entry_that_cannot_be_read_is_not_proven(project):
     proved = project.prove("openapi", "api.yaml")
     assert proved.proof.verdict is Verdict.FAIL
-    assert proved.proof.note == "it did not run"
+    assert proved.proof.note == "the contract check did not run"
     assert proved.findings[0].message == "an openapi contract needs either app= or url="
 
 

@@ -3,8 +3,7 @@
 import sys
 
 import pytest
-from gates_bench import a_task, own_check
-from gates_trees import a_story
+from gates_bench import a_story, a_task, own_check
 
 from runner.config.settings import Settings
 from runner.gates import contract_tests
@@ -41,7 +40,10 @@ def asked(folder, before, after, command=PYTEST, **fields):
     return [(one.severity.value, one.message) for one in found.findings], visits
 
 
-FAILS = ("question", "`test_shop.py::test_price` fails in its earlier version on this code")
+FAILS = (
+    "question",
+    "`test_shop.py::test_price` fails on the new code in its earlier version",
+)
 GONE = ("question", "`test_shop.py::test_price` is gone")
 
 
@@ -214,9 +216,10 @@ def test_of_very_many_tests_the_first_are_named_and_the_others_counted(tmp_path,
     )
     assert len(found) == 21
     assert all(
-        message.endswith("fails in its earlier version on this code") for _, message in found[:20]
+        message.endswith("fails on the new code in its earlier version")
+        for _, message in found[:20]
     )
-    assert found[20][1].endswith(f"fails in its earlier version on this code{last}")
+    assert found[20][1].endswith(f"fails on the new code in its earlier version{last}")
 
 
 @pytest.mark.parametrize("start", ["", "sub/"], ids=["at the top", "in a folder"])
@@ -274,7 +277,7 @@ def test_what_moved_to_src_is_asked_at_its_new_place(tmp_path, layout):
         "src/shop/__init__.py": BENT,
         "tests/test_shop.py": TESTS.replace("== 6", "== 8"),
     }
-    message = "`tests/test_shop.py::test_price` fails in its earlier version on this code"
+    message = "`tests/test_shop.py::test_price` fails on the new code in its earlier version"
     assert asked(tmp_path, before, bent)[0] == [("question", message)]
 
 
@@ -292,7 +295,7 @@ def test_a_module_under_another_name_is_no_list_of_failing_tests(tmp_path):
     found, _ = asked(tmp_path, BASE, after)
     assert {severity for severity, _ in found} == {"warning"}
     assert all(
-        "could not run in its earlier version on this code" in message for _, message in found
+        "could not run on the new code in its earlier version" in message for _, message in found
     )
 
 
@@ -303,7 +306,10 @@ def test_a_test_that_went_with_its_code_is_a_question(tmp_path):
     }
     found, _ = asked(tmp_path, BASE, after)
     assert found == [
-        ("question", "`test_shop.py::test_tax` fails in its earlier version on this code")
+        (
+            "question",
+            "`test_shop.py::test_tax` fails on the new code in its earlier version",
+        )
     ]
 
 
@@ -313,7 +319,7 @@ def test_what_the_plan_names_is_meant_and_said_and_another_name_excuses_nothing(
     bent = [one.replace("== 6", "== 8") for one in old]
     before, after = each_apart(old, CODE), each_apart(bent, BENT)
     found, _ = asked(tmp_path, before, after, changes_tests=named)
-    fails = "`test_{0}.py::test_price_{0}` fails in its earlier version on this code"
+    fails = "`test_{0}.py::test_price_{0}` fails on the new code in its earlier version"
     meant = [("warning", f"{fails.format(n)}: required by the plan") for n in range(4)]
     assert sorted(found) == [("question", fails.format(4)), *meant]
 
@@ -357,7 +363,7 @@ def test_a_test_is_what_a_contract_runs_and_not_what_its_file_is_called(tmp_path
     after = {"shop.py": BENT, "t_lib.py": CASE.replace("2), 6", "2), 8")}
     ((severity, message),) = asked(tmp_path, before, after, command)[0]
     assert severity == "question"
-    assert "fails in its earlier version on this code" in message
+    assert "fails on the new code in its earlier version" in message
 
 
 @pytest.mark.parametrize("words", ["discover", "discover -p 'test_*.py'", "discover -s . -t .", ""])
@@ -371,7 +377,7 @@ def test_tests_that_unittest_finds_by_itself_are_asked_as_they_were(tmp_path, wo
     command = f"{sys.executable} -m unittest {words}"
     ((severity, message),) = asked(tmp_path, before, after, command)[0]
     assert severity == "question"
-    assert "test_price` fails in its earlier version on this code" in message
+    assert "test_price` fails on the new code in its earlier version" in message
 
 
 def test_a_tool_that_tells_no_file_is_understood_too(tmp_path):
@@ -392,7 +398,7 @@ def test_a_script_of_checks_is_a_test(tmp_path):
     before = {"shop.py": CODE, "check.sh": check}
     after = {"shop.py": BENT, "check.sh": check.replace("6'", "6' || true")}
     found, _ = asked(tmp_path, before, after, "sh check.sh")
-    assert found == [("question", "`TC-001` fails in its earlier version on this code")]
+    assert found == [("question", "`TC-001` fails on the new code in its earlier version")]
 
 
 TABLE = CASE.replace(
@@ -414,7 +420,7 @@ def test_parts_of_a_test_count_for_the_test(tmp_path, command):
     )
     ((severity, message),) = found
     assert severity == "question"
-    assert message.endswith("test_price` fails in its earlier version on this code")
+    assert message.endswith("test_price` fails on the new code in its earlier version")
 
 
 # --- examples in a text ------------------------------------------------------------------
@@ -439,7 +445,7 @@ def test_examples_that_a_contract_runs_are_asked_as_they_were(tmp_path, red):
     before = {"shop.py": CODE, "README.md": EXAMPLES + red}
     after = {"shop.py": BENT + offer, "README.md": bent + red}
     found, _ = asked(tmp_path, before, after, f"{DOCTEST} README.md")
-    fails = "`doctest > shop.price(2_50{})` fails in its earlier version on this code"
+    fails = "`doctest > shop.price(2_50{})` fails on the new code in its earlier version"
     assert sorted(found) == [("question", fails.format(n)) for n in range(4)]
 
 
@@ -475,7 +481,10 @@ def test_changed_tests_that_no_contract_runs_are_asked_too(tmp_path):
     after["test_shop.py"] = TESTS
     found, _ = asked(tmp_path, before, after, f"{PYTEST} test_shop.py::test_tax")
     assert found == [
-        ("question", "`test_other.py::test_it` fails in its earlier version on this code")
+        (
+            "question",
+            "`test_other.py::test_it` fails on the new code in its earlier version",
+        )
     ]
 
 
@@ -502,7 +511,8 @@ def test_a_contract_that_names_a_new_file_too_is_asked_of_the_others(tmp_path, w
     }
     found, _ = asked(tmp_path, before, after, words)
     assert any(
-        severity == "question" and "test_price` fails in its earlier version" in text
+        severity == "question"
+        and "test_price` fails on the new code in its earlier version" in text
         for severity, text in found
     )
 
@@ -549,4 +559,4 @@ def test_a_contract_that_names_a_new_test_beside_a_known_one_is_still_told(tmp_p
     after = {"shop.py": HALF, "test_shop.py": NEW}
     both = f"{PYTEST} test_shop.py::test_price test_shop.py::test_half"
     found, _ = asked(tmp_path, BASE, after, both)
-    assert found == [("warning", "`TC-001` could not run in its earlier version on this code")]
+    assert found == [("warning", "`TC-001` could not run on the new code in its earlier version")]

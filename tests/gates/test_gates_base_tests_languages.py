@@ -39,7 +39,7 @@ BENT_JS = JS.replace("3", "4")
     [
         (
             a_package(BENT_JS, NODE.replace("2), 6", "2), 8")),
-            "`a price` fails in its earlier version on this code",
+            "`a price` fails on the new code in its earlier version",
         ),
         (a_package(JS, NODE.replace('test("a', 'test.skip("a')), "`a price` is skipped now"),
         (a_package(JS, NODE.replace('test("a price"', '(() => 0)("a price"')), "`a price` is gone"),
@@ -57,7 +57,7 @@ def test_a_script_of_package_json_is_read_through(tmp_path):
         "package.json": PACKAGE.replace("test/", "--test-name-pattern=no test/"),
     }
     found, _ = asked(tmp_path, before, after, "npm test --silent")
-    assert found == [("question", "`a price` fails in its earlier version on this code")]
+    assert found == [("question", "`a price` fails on the new code in its earlier version")]
 
 
 @needs_node
@@ -126,7 +126,7 @@ def many_of_go(count):
 
 
 TWO_UNRUN = (
-    "`example.org/shop.TestPrice` and 1 more could not run in its earlier version on this code"
+    "`example.org/shop.TestPrice` and 1 more could not run on the new code in its earlier version"
 )
 
 
@@ -138,9 +138,11 @@ def test_a_panic_of_go_is_one_warning_whatever_it_keeps_from_running(tmp_path, l
         "shop.go": GO.replace("return", 'if n == 2 {\n\t\tpanic("no two")\n\t}\n\treturn'),
         "shop_test.go": many_of_go(9).replace("Price(2) != 6", "2 != 2"),
     }
-    unrun = "`example.org/shop.TestP3` and 5 more could not run in its earlier version on this code"
+    unrun = (
+        "`example.org/shop.TestP3` and 5 more could not run on the new code in its earlier version"
+    )
     assert asked(tmp_path, before, after, line)[0] == [
-        ("question", "`example.org/shop.TestP2` fails in its earlier version on this code"),
+        ("question", "`example.org/shop.TestP2` fails on the new code in its earlier version"),
         ("warning", unrun),
     ]
 
@@ -154,7 +156,7 @@ def test_a_panic_of_go_is_one_warning_whatever_it_keeps_from_running(tmp_path, l
             [
                 (
                     "question",
-                    "`example.org/shop.TestPrice` fails in its earlier version on this code",
+                    "`example.org/shop.TestPrice` fails on the new code in its earlier version",
                 )
             ],
         ),
@@ -227,7 +229,7 @@ CRATE = {
                 "src/lib.rs": LIB.replace("3 * n", "3 * n + 1") + INSIDE.replace("6", "7"),
                 "tests/prices.rs": CRATE["tests/prices.rs"].replace("0), 0", "0), 1"),
             },
-            ("question", "`no_price` fails in its earlier version on this code"),
+            ("question", "`no_price` fails on the new code in its earlier version"),
         ),
         (
             {"src/lib.rs": LIB + INSIDE.replace("#[test]", "#[test]\n    #[ignore]")},
@@ -260,7 +262,7 @@ func TestMain(*testing.M) {
     found, _ = asked(tmp_path, before, after, "go test ./...")
     assert sorted(found) == [
         ("question", "`shop.TestNothing` is gone"),
-        ("question", "`shop.TestPrice` fails in its earlier version on this code"),
+        ("question", "`shop.TestPrice` fails on the new code in its earlier version"),
     ]
 
 
@@ -272,7 +274,7 @@ def test_a_new_file_of_go_that_sets_a_variable_of_the_product_is_put_aside(tmp_p
     after = before | {"shop.go": code.replace("rate = 3", "rate = 4"), "export_test.go": first}
     found, _ = asked(tmp_path, before, after, "go test ./...")
     assert found == [
-        ("question", "`example.org/shop.TestPrice` fails in its earlier version on this code")
+        ("question", "`example.org/shop.TestPrice` fails on the new code in its earlier version")
     ]
 
 

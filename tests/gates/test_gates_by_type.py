@@ -1,8 +1,7 @@
 """What a task's type asks beside the checks of every task."""
 
 import pytest
-from gates_bench import a_task, checks_of_family
-from gates_trees import a_story
+from gates_bench import a_story, a_task, checks_of_family
 from msgspec.structs import replace
 
 from runner.config.settings import Settings
@@ -28,7 +27,9 @@ def test_a_refactor_that_changes_or_deletes_a_test_that_was_there_is_refused(tmp
         tmp_path, CODE, CODE | {"tests/test_shop.py": "x"}, by_person=True, type="refactor"
     )
     assert theirs.severity is Severity.ERROR  # who wrote it is told, not asked
-    assert "give the task another Type (its Type makes it a refactor: refactor)" in changed.hint
+    assert (
+        "give the task another Type (its Type says refactor, so it is a refactor)" in changed.hint
+    )
     (gone,) = findings(tmp_path, CODE, {"shop.py": "price = 3\n"}, type="refactor")
     assert "deletes the existing test tests/test_shop.py" in gone.message
 

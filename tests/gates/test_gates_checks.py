@@ -3,8 +3,7 @@
 import shlex
 
 import pytest
-from gates_bench import a_bench, a_task
-from gates_trees import a_story
+from gates_bench import a_bench, a_story, a_task
 from msgspec.structs import replace
 from settings_of import settings_of
 
@@ -109,7 +108,7 @@ def test_a_check_that_fails_says_how_with_the_end_of_its_output(tmp_path):
     assert proof.verdict is Verdict.FAIL
     assert finding.refuses
     assert finding.message == "`echo why; exit 3` ended with exit code 3"
-    assert finding.hint == "see it fail: runner shell TASK-001 -- 'echo why; exit 3'"
+    assert finding.hint == "to reproduce: runner shell TASK-001 -- 'echo why; exit 3'"
     assert finding.detail.strip() == "why"
 
 
@@ -146,7 +145,7 @@ def test_a_check_that_hangs_is_ended_and_says_so(tmp_path, limits, message):
     assert proof.verdict is Verdict.FAIL
     assert finding.message == message
     assert finding.hint == (
-        "raise its time limit: Timeout in the task, or limits.gate_seconds in the settings"
+        "raise the time limit: Timeout in the task, or limits.gate_seconds in the settings"
     )
 
 
@@ -163,7 +162,8 @@ def test_a_gate_that_finds_a_package_unbuilt_is_told_to_build_it(tmp_path):
     check = Check("gate:types", "gate", f"sh -c {shlex.quote(line)}", limits=Limits(9, 9, 9))
     _, finding = said_by(commands.prove(check, context))
     assert finding.hint == (
-        "core, a package of this repository, is not built here: have the command build it first"
+        "the package core of this repository is not built in the scratch tree: "
+        "have the command build it first"
     )
 
 
@@ -171,7 +171,7 @@ def test_a_gate_that_finds_a_package_unbuilt_is_told_to_build_it(tmp_path):
     ("name", "seconds", "where"),
     [
         ("types", 0.0, "Timeout in the task, or limits.types_seconds in the settings"),
-        ("slow", 0.3, "the 0.3 s set for the gate"),
+        ("slow", 0.3, "the gate slow has its own limit of 0.3 s"),
     ],
 )
 def test_a_slow_gate_is_told_where_its_time_is_said(tmp_path, name, seconds, where):
@@ -179,7 +179,7 @@ def test_a_slow_gate_is_told_where_its_time_is_said(tmp_path, name, seconds, whe
     check = Check(f"gate:{name}", "gate", "sleep 20", limits=Limits(9, 0.3, 0.3))
     context = replace(a_bench(tmp_path), task=a_task(gates=(gate,)))
     _, finding = said_by(commands.prove(check, context))
-    assert finding.hint == f"raise its time limit: {where}"
+    assert finding.hint == f"raise the time limit: {where}"
 
 
 def test_all_checks_run_so_that_the_next_attempt_hears_of_every_failure(tmp_path):

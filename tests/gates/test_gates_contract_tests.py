@@ -7,11 +7,10 @@ import time
 import pytest
 from coverage_bench import PRICE, Yard, shown
 from coverage_bench import PYTEST as PYTEST_HERE
-from gates_bench import a_bench
-from gates_trees import a_check, a_story, put
+from gates_bench import a_bench, a_check, a_story, put
 from msgspec.structs import replace
 
-from runner.gates import contract_tests, mtime_changes
+from runner.gates import contract_tests, touched_files
 from runner.gates.base import Check
 from runner.model import Severity, Verdict
 from runner.process.limits import Limits
@@ -285,7 +284,7 @@ def test_a_flood_of_output_is_kept_short(tmp_path):
 def test_what_a_contract_leaves_running_is_ended_and_said(tmp_path):
     proof, (finding,) = proved(a_bench(tmp_path), "sleep 60 & true")
     assert proof.verdict is Verdict.PASS
-    assert finding.message == "the runner stopped 1 process that it left running"
+    assert finding.message == "the runner stopped 1 process that the command left running"
     assert finding.severity is Severity.NOTE
 
 
@@ -356,7 +355,7 @@ def test_whatever_a_contract_puts_in_the_place_of_a_file_is_a_change(tmp_path, l
 def test_a_change_is_seen_in_a_folder_that_was_listed_long_before(tmp_path, line, path):
     context, _ = a_story(tmp_path, {}, {"a.py": "new", "b/c.py": "new"})
     for _ in range(2):
-        mtime_changes.files(context)
+        touched_files.files(context)
         time.sleep(3 * TICK)
     _, (finding,) = proved(context, line)
     assert finding.message == f"the gate modified files (discarded): {path}"

@@ -488,7 +488,7 @@ def test_an_interpreter_that_ignores_its_variables_is_told(yard):
     (finding,) = found.findings
     assert not finding.refuses
     assert finding.message == (
-        "coverage could not be measured: the test contracts ran no Python that can be measured"
+        "coverage could not be measured: the test contracts ran no Python code that can be measured"
     )
     assert finding.path == "price.py"
     assert found.coverage is None

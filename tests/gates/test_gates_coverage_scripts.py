@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from runner.gates import coverage
 from runner.gates.base import Check, Fitted
-from runner.gates.node_hook import PRELOAD
+from runner.gates.node_hooks import PRELOAD
 from runner.model import Coverage
 from runner.process.limits import Limits
 from runner.process.sandbox import choose_sandbox
@@ -143,7 +143,7 @@ def test_scripts_that_no_tool_measured_are_told(tmp_path):
     found = Yard(tmp_path).write("static/page.js", "go();\n").proved("true")
     (finding,) = found.findings
     assert not finding.refuses
-    assert "the test contracts ran no JavaScript that can be measured" in finding.message
+    assert "the test contracts ran no JavaScript code that can be measured" in finding.message
     assert found.coverage is None
 
 
@@ -257,7 +257,7 @@ def test_typescript_without_a_map_that_leads_back_is_not_measured_and_not_refuse
     (finding,) = found.findings
     assert not finding.refuses
     assert finding.message == (
-        "coverage could not be measured: TypeScript ran translated, without a source map "
+        "coverage could not be measured: the tests ran compiled TypeScript without a source map "
         "to this file"
     )
     assert "sourceMap: true" in finding.hint
@@ -318,8 +318,8 @@ def test_a_script_that_ran_in_a_build_without_a_map_cannot_be_measured(tmp_path,
     found = a_shop(tmp_path).proved(*lines)
     (finding,) = found.findings
     assert finding.message == (
-        "coverage could not be measured: JavaScript ran in a build (dist/index.js), without a "
-        "source map to this file"
+        "coverage could not be measured: the tests ran compiled JavaScript (dist/index.js) "
+        "without a source map to this file"
     )
     assert (finding.path, finding.refuses, found.coverage) == ("src/shop.js", False, None)
     assert ("src/shop.js", "") in shown(found)
@@ -335,7 +335,7 @@ def test_a_build_that_is_tracked_and_made_again_cannot_be_measured(tmp_path):
 def test_a_bundle_that_the_change_holds_cannot_be_measured(tmp_path):
     yard = Yard(tmp_path).write("src/shop.js", SHOP).stands("test.cjs", USES_DIST)
     found = yard.write("dist/index.js", SHOP).proved("node test.cjs")
-    assert "JavaScript ran in a build (dist/index.js)" in found.findings[0].message
+    assert "the tests ran compiled JavaScript (dist/index.js)" in found.findings[0].message
     assert (found.findings[0].refuses, found.coverage) == (False, None)
 
 
@@ -379,7 +379,7 @@ def test_a_script_that_a_hook_translates_as_it_is_loaded_cannot_be_measured(tmp_
     (finding,) = found.findings
     assert not finding.refuses
     assert finding.message == (
-        "coverage could not be measured: JavaScript ran translated, without a source map "
+        "coverage could not be measured: the tests ran compiled JavaScript without a source map "
         "to this file"
     )
 
@@ -447,7 +447,7 @@ def test_rust_is_run_through_what_is_installed(tmp_path):
     [
         (
             "",
-            "cargo-tarpaulin is not installed, nor is cargo-llvm-cov: cargo install cargo-llvm-cov",
+            "neither cargo-llvm-cov nor cargo-tarpaulin is installed: cargo install cargo-llvm-cov",
         ),
         ("cargo-llvm-cov", "have the test contracts run `cargo test`"),
         ("cargo-tarpaulin", "have the test contracts run `cargo test`"),

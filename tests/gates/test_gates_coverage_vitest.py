@@ -8,8 +8,7 @@ import subprocess
 import pytest
 from coverage_bench import Yard, shown
 
-from runner.gates.node_hook import PRELOAD
-from runner.gates.vitest_hook import PROVIDER
+from runner.gates.node_hooks import PRELOAD, PROVIDER
 from runner.model import Coverage
 from runner.process.sandbox import choose_sandbox
 

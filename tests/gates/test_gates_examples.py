@@ -1,8 +1,7 @@
 """A block of examples in a plan is run on the proposed code, each example by itself."""
 
 import pytest
-from gates_bench import a_task, checks_of_family, own_check
-from gates_trees import a_story
+from gates_bench import a_story, a_task, checks_of_family, own_check
 
 from runner.gates import examples
 from runner.model import Severity, Verdict
@@ -32,7 +31,7 @@ AttributeError: 'int' object has no attribute 'lower'
     (one,) = found.findings
     assert (one.severity, one.message) == (
         Severity.NOTE,
-        "not checked: `slug('C')` has no expected result",
+        "the plan's example `slug('C')` is not checked: it has no expected result",
     )
 
 

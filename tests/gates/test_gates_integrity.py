@@ -3,12 +3,13 @@
 from textwrap import dedent
 
 import pytest
-from gates_bench import a_task
-from gates_trees import changes_between
+from gates_bench import a_bench, a_task, changes_between, own_check
+from msgspec.structs import replace
 
+from runner.gates import integrity
 from runner.gates.integrity import findings
 from runner.gates.test_paths import find_tests
-from runner.model import Severity
+from runner.model import Level, Severity, TestContract
 
 PYTHON = """
 import pytest
@@ -106,7 +107,7 @@ def test_a_deleted_file_of_tests_names_each_of_them(path):
 
 def test_a_deleted_script_of_tests_is_a_question_by_its_file():
     (found,) = said({"tests/check.sh": "exit 1\n"}, {}, by_person=False)
-    assert (found.severity, found.message) == (Severity.QUESTION, "tests/check.sh is gone")
+    assert (found.severity, found.message) == (Severity.QUESTION, "tests/check.sh was deleted")
 
 
 def test_a_test_may_move_to_another_file_that_is_found():
@@ -121,7 +122,12 @@ def test_a_test_may_move_to_another_file_that_is_found():
     ("outputs", "reviewed", "refuses", "hint"),
     [
         (("tests/test_shop.py",), True, False, "the task lists tests/test_shop.py exactly"),
-        (("tests/test_shop.py",), False, True, "review its change yourself: --review prompt"),
+        (
+            ("tests/test_shop.py",),
+            False,
+            True,
+            "review the change yourself: runner --review prompt",
+        ),
         (("tests/**",), True, True, "list tests/test_shop.py itself in the task's Output files"),
     ],
 )
@@ -204,3 +210,48 @@ def test_a_new_test_that_asserts_nothing_is_a_warning(path, text, asserts):
 def test_what_cannot_be_parsed_is_left_to_the_compile_step():
     assert said({"tests/test_a.py": PYTHON}, {"tests/test_a.py": "def ("})
     assert find_tests("tests/test_a.py", b"def (") is None
+
+
+CODE = "def price(n):\n    return n * 2\n\n\ndef tax(n):\n    return n // 5\n"
+TESTS = (
+    "import shop\n\n\ndef test_price():\n    assert shop.price(2) == 4\n\n\n"
+    "def test_tax():\n    assert shop.tax(10) == 2\n    assert shop.tax(0) == 0\n"
+)
+WITHOUT_TAX = {
+    "shop.py": CODE.partition("\n\n\ndef tax")[0] + "\n",
+    "test_shop.py": TESTS.partition("\n\n\ndef test_tax")[0] + "\n",
+}
+GONE = "the test test_tax was removed (formerly line 8)"
+
+
+def questions_of(folder, after, **fields):
+    before = {"shop.py": CODE, "test_shop.py": TESTS}
+    task = a_task(
+        test_contracts=(TestContract("TC-001", Level.UNIT, "pytest -q test_shop.py"),), **fields
+    )
+    context = replace(
+        a_bench(folder),
+        task=task,
+        changes=changes_between(before, after),
+        before=lambda path: before[path].encode() if path in before else None,
+    )
+    check = own_check("integrity", context)
+    return [(one.severity.value, one.message) for one in integrity.prove(check, context).findings]
+
+
+def test_what_goes_while_its_code_stays_is_asked_whatever_the_plan_names(tmp_path):
+    after = WITHOUT_TAX | {"shop.py": CODE}
+    assert questions_of(tmp_path, after, prose="Remove `tax`, with its tests.") == [
+        ("question", GONE)
+    ]
+
+
+@pytest.mark.parametrize("named", ["test_tax", "test_shop.py", "test_*.py"])
+def test_what_changes_tests_names_is_told(tmp_path, named):
+    gone = questions_of(tmp_path, WITHOUT_TAX | {"shop.py": CODE}, changes_tests=(named,))
+    assert gone == [("warning", f"{GONE}: required by the plan")]
+
+
+def test_another_name_in_changes_tests_excuses_nothing(tmp_path):
+    after = WITHOUT_TAX | {"shop.py": CODE}
+    assert questions_of(tmp_path, after, changes_tests=("test_price",)) == [("question", GONE)]

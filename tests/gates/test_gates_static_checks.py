@@ -1,7 +1,7 @@
 """Lines that start no program that instruments could look into."""
 
 import pytest
-from gates_trees import a_story
+from gates_bench import a_story
 
 from runner.gates.base_tests.test_support import support_of
 from runner.plan.shell.shell_commands import starts_no_program

@@ -65,7 +65,7 @@ def test_a_file_that_no_tool_finds_is_asked_about(tmp_path):
     other = ("test/b.test.ts > b", "test/b.test.ts")
     (finding,) = said(tmp_path, "test/a.tests.ts", SCRIPT, other)
     assert finding.severity is Severity.QUESTION
-    assert finding.message == "its tests never ran: no test contract reaches it"
+    assert finding.message == "no test contract runs the tests of this file"
     assert (finding.path, finding.line) == ("test/a.tests.ts", 3)
     (finding,) = said(tmp_path, "test/a.tests.ts", SCRIPT, other, by_person=True)
     assert finding.severity is Severity.WARNING
@@ -97,7 +97,7 @@ def test_one_of_several_is_only_warned_of(tmp_path):
     text = f"{OTHER}\nfunc TestSecond{BODY}"
     (finding,) = said(tmp_path, "a_test.go", text, ("shop.TestOther", ""), command="go test ./...")
     assert finding.severity is Severity.WARNING
-    assert finding.message.startswith("TestSecond never ran")
+    assert finding.message == "no test contract runs TestSecond"
 
 
 @pytest.mark.skipif(not shutil.which("go"), reason="Go is not installed")

@@ -1,8 +1,7 @@
 """What a change does besides its task is asked of a person, or noted for whoever reviews it."""
 
 import pytest
-from gates_bench import a_task, checks_of_family, own_check
-from gates_trees import a_story
+from gates_bench import a_story, a_task, checks_of_family, own_check
 
 from runner.gates import what_changed
 from runner.model import Severity

@@ -110,7 +110,7 @@ def test_a_mutant_may_run_three_times_as_long_as_the_held_out_contract(monkeypat
 @pytest.mark.parametrize(
     ("adds", "read", "wrong"),
     [
-        (False, {"files": [TEST], "items": {}}, ["A1: name a test for it"]),
+        (False, {"files": [TEST], "items": {}}, ["A1: name a test for this item"]),
         (True, {"files": [TEST], "items": {}}, []),
         (True, {"files": [], "items": {}}, []),
         (True, {"files": [TEST], "items": {"A7": [f"{TEST}::t"]}}, ["the task has no item A7"]),

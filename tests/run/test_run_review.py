@@ -219,7 +219,11 @@ def test_a_no_after_a_yes_is_heard():
 
 def test_an_approval_is_of_these_files_and_of_the_questions_that_were_shown():
     journal, files = a_ledger(), changes("a.txt", "b.txt")
-    asked = Finding("integrity", "`test_price` fails in its earlier version on this code", line=3)
+    asked = Finding(
+        "integrity",
+        "`test_price` fails on the new code in its earlier version",
+        line=3,
+    )
     answer = WriteReviewed(WHOLE, question_digest(asked), proposal_digest(files), "applied")
     journal.note(answer, task=ONE, attempt=1)
     assert is_approved(journal.state, ONE, files, [asked])

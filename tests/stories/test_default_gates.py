@@ -152,7 +152,7 @@ def test_a_change_of_documents_alone_waits_for_the_whole_with_default_gates(work
     assert workplace.run("--no-sandbox").code == 0
     assert gates_of(workplace, "TASK-001") == {"gate:lint": "pass"}
     assert gates_of(workplace, "TASK-002") == {"gate:lint": "skipped"}
-    assert "only documents changed" in workplace.runner("evidence", "TASK-002").out
+    assert "opened none of the changed files" in workplace.runner("evidence", "TASK-002").out
     assert outside.read_text().count("ran") == 2  # once for the first task, once for the whole
 
 

@@ -35,7 +35,7 @@ def test_gates_that_opened_no_document_are_left_out_for_documents(project):
     project.plan(CODE, words(2, "docs/new.md"), *not_findable)
     assert project.run("-j", "1").code == 0
     assert gates_of(project, "TASK-002") == {"gate:docs": "pass", "gate:code": "skipped"}
-    why = "not run: only documents changed, and it opened none in TASK-001's proof"
+    why = "not run: the gate opened none of the changed files in TASK-001's proof"
     assert why in project.runner("evidence", "TASK-002").out
     for task in ("TASK-001", "TASK-003", "TASK-004"):
         assert gates_of(project, task) == {"gate:docs": "pass", "gate:code": "pass"}, task

@@ -121,7 +121,7 @@ def test_a_lint_gate_that_held_out_files_fail_is_a_question(workplace, monkeypat
     ended = workplace.run()
     assert ended.code == 3, ended.said
     assert len(script.told) == 1
-    assert "gate lint passes on the change and fails with the held-out files" in notes(workplace)
+    assert "gate lint passes without the held-out files and fails with them" in notes(workplace)
     assert not workplace.has(TESTS)
 
 
@@ -242,7 +242,9 @@ def test_tests_that_cannot_fail_are_a_question_that_no_brief_tells(workplace, mo
     ended = workplace.run()
     assert ended.code == 3, ended.said
     assert len(script.told) == 1
-    assert "TC-002 passes without the work: its held-out tests cannot fail" in notes(workplace)
+    assert "TC-002 passes without the task's work: its held-out tests cannot fail" in notes(
+        workplace
+    )
     ended = workplace.runner("approve", "TASK-001", "--reason", "the visible test does")
     assert ended.code == 0, ended.said
     assert workplace.run().code == 0

@@ -170,7 +170,7 @@ def test_a_change_that_breaks_them_hears_counts_alone(workplace, monkeypatch):
     ended = workplace.run()
     assert ended.code == 0, ended.said
     heard = script.attempts("TASK-002")[1][0].text
-    assert "this breaks TASK-001's TC-002: 2 of 3 held-out tests fail: A1, A2" in heard
+    assert "this change breaks TASK-001's TC-002: 2 of 3 held-out tests fail: A1, A2" in heard
     assert told(heard) == []
     assert told(json.dumps(workplace.events)) == []
     kept = [one for one in (workplace.root / "artifacts").rglob("*") if one.is_file()]
@@ -200,7 +200,7 @@ def test_no_test_of_another_task_can_put_a_file_in_their_place(workplace, monkey
     )
     workplace.run()
     heard = script.attempts("TASK-002")[1][0].text
-    assert "this breaks TASK-001's TC-002" in heard
+    assert "this change breaks TASK-001's TC-002" in heard
 
 
 def test_no_change_of_another_task_may_name_the_files(workplace, monkeypatch):
@@ -345,5 +345,5 @@ def test_a_cluster_runs_them_at_home(workplace, monkeypatch):
     monkeypatch.setenv("RUNNER_CLUSTER_EXECUTOR", "dask")
     ended = workplace.run()
     assert ended.code != 0, ended.said
-    assert "this breaks TASK-001's TC-002: 2 of 3 held-out tests fail" in ended.said
+    assert "this change breaks TASK-001's TC-002: 2 of 3 held-out tests fail" in ended.said
     assert told(ended.said) == []

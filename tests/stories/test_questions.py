@@ -233,4 +233,4 @@ def test_changes_of_behaviour_are_built_and_named_as_meant_campaign(workplace, m
     assert len(script.told) == 2 * COUNT
     assert all("return 2" in workplace.read(f"part{number}.py") for number in (1, COUNT))
     told = workplace.runner("evidence", "TASK-001").out
-    assert "test_worth` fails in its earlier version on this code: required by the plan" in told
+    assert "test_worth` fails on the new code in its earlier version: required by the plan" in told

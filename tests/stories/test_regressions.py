@@ -185,8 +185,8 @@ def test_a_command_that_breaks_another_task_twice_the_same_way_waits_for_a_perso
         assert "gate:tests" in workplace.status_line("TASK-002")
         return
     assert "TASK-002 changed u.py:2; TC-001 fails" in workplace.status_line("TASK-001")
-    assert "u.py:2: this breaks TASK-001's TC-001" in ended.said
-    assert "test_b.py: this breaks" not in ended.said
+    assert "u.py:2: this change breaks TASK-001's TC-001" in ended.said
+    assert "test_b.py: this change breaks" not in ended.said
     for way in ("runner approve TASK-001", "runner reject TASK-002"):
         assert way in ended.said
 

@@ -61,7 +61,7 @@ def test_what_waits_says_what_it_breaks_and_both_ways_out(halted):
     assert "3. TASK-004 Bookings may touch" in said
     assert "modify rules.txt" in said
     assert "breaks TASK-002" in said
-    assert "this breaks TASK-002's TC-002" in said
+    assert "this change breaks TASK-002's TC-002" in said
     assert "keep it: `runner approve TASK-002 TASK-003`" in said
     assert "drop it: `runner reject TASK-004 --reason …`" in said
     assert "1. TASK-002 API" in said
@@ -267,7 +267,7 @@ def test_a_test_that_the_change_broke_is_not_weakened_unasked(workplace):
     assert ended.code == 4, ended.said
     assert workplace.read("rule.py") == "def limit():\n    return 1\n"
     said = workplace.runner("review", "TASK-002").out
-    assert "test_limit` fails in its earlier version on this code" in said
+    assert "test_limit` fails on the new code in its earlier version" in said
     assert workplace.runner("approve", "TASK-002").code == 0
     ended = workplace.run("--no-sandbox")
     assert ended.code == 0, ended.said

@@ -47,7 +47,7 @@ def assert_held(workplace, ended, place):
     assert noted in workplace.status_line("TASK-002")
     (finding, *_) = workplace.happened("attempt.finished", "TASK-003")[-1]["findings"]
     assert finding["check"] == "regression:TASK-002/contract:schema"
-    assert finding["message"].startswith("this breaks TASK-002's contract:schema: ")
+    assert finding["message"].startswith("this change breaks TASK-002's contract:schema: ")
 
 
 def test_a_stricter_schema_is_held_and_lands_with_data_that_fits(workplace):

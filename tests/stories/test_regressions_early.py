@@ -42,8 +42,8 @@ def test_who_implements_is_told_the_failing_test_and_mends_it(workplace):
     first_try, second = workplace.happened("attempt.finished", "TASK-003")
     (finding,) = first_try["findings"]
     assert finding["check"] == "regression:TASK-002/TC-002"
-    assert finding["message"].startswith("this breaks TASK-002's TC-002")
-    assert "keep what TASK-002 relies on" in finding["hint"]
+    assert finding["message"].startswith("this change breaks TASK-002's TC-002")
+    assert "keep the behaviour that TASK-002 relies on" in finding["hint"]
     assert second["ending"] == "passed"
     assert not workplace.happened("task.staled")
 

@@ -61,7 +61,7 @@ def test_the_hint_leads_to_a_proof_of_the_same_work_once_the_suite_can_run(workp
     workplace.plan(a_task("TASK-001", outputs=["a.txt", "calls"], command=again, fields=[NO_PROOF]))
     assert workplace.run("--no-sandbox").code == 3
     shown = workplace.run("--no-sandbox").said
-    assert "install or include (.worktreeinclude) what its tests need" in shown
+    assert "install what the tests need, or list it in .worktreeinclude" in shown
     assert "then: runner retry TASK-001" in shown
     workplace.commit({".worktreeinclude": "pkg/_version.py\n"})
     workplace.write({"pkg/_version.py": "v = 1\n"})

@@ -16,7 +16,7 @@ HARD = 'cat a.txt; test $? = 9 || (echo "it\'s $RUNNER_TASK in $(basename $PWD)"
 
 def typed_from(said):
     """The last command that a message says to type, as it is printed."""
-    return re.findall(r"see it fail: (runner shell .*)", said)[-1]
+    return re.findall(r"to reproduce: (runner shell .*)", said)[-1]
 
 
 def type_literally(place, line):
@@ -44,7 +44,7 @@ def test_the_printed_command_fails_as_the_proof_failed(workplace, flags):
     name = "none" if flags else choose_sandbox("auto").name
     for id_ in lines:
         (proof,) = workplace.happened("attempt.finished", id_)[0]["proofs"]
-        (line,) = set(re.findall(rf"see it fail: (runner shell {id_} .*)", ended.said))
+        (line,) = set(re.findall(rf"to reproduce: (runner shell {id_} .*)", ended.said))
         again = type_literally(workplace, line)
         assert again.returncode == proof["exit"], again.stderr
         log = workplace.root / proof["log"] if proof.get("log") else None

@@ -237,7 +237,7 @@ def test_an_implementer_cannot_change_visible_tests(shop, change):
     shop.run("--jobs", "1")
     assert "DONE" not in shop.status_line("TASK-001")
     findings = shop.happened("attempt.finished")[0]["findings"]
-    assert f"{FILE} is by a separate test author" in findings[0]["message"]
+    assert f"{FILE}, written by a separate test author" in findings[0]["message"]
     assert "not written yet" not in shop.runner("why", "TASK-001").said
 
 

@@ -28,7 +28,7 @@ def test_a_landed_test_is_not_weakened_unseen(workplace):
     )
     ended = workplace.run("-v")
     assert ended.code == 3, ended.said
-    assert "`test_shop.py::test_price` fails in its earlier version on this code" in ended.said
+    assert "`test_shop.py::test_price` fails on the new code in its earlier version" in ended.said
     assert workplace.read("test_shop.py") == TEST
 
 
@@ -93,7 +93,7 @@ def test_what_a_contract_changes_leaves_running_or_fails_by_is_said(workplace):
     ended = workplace.run()
     assert ended.code == 1, ended.said
     assert "⚠ TC-001: the gate modified files (discarded): a.txt, b.txt" in ended.err
-    assert "⚠ TC-001: the runner stopped 1 process that it left running" in ended.err
+    assert "⚠ TC-001: the runner stopped 1 process that the command left running" in ended.err
     assert workplace.read("a.txt") == "a\n"
     assert not workplace.has("b.txt")
     told = workplace.read("artifacts/build/CHECKPOINT.md")

@@ -24,7 +24,7 @@ def test_a_name_that_leaves_all_waits_unless_the_plan_names_it(workplace, text):
         )
     )
     ended = workplace.run()
-    fact = "removes public names: show (left __all__)"
+    fact = "removes public names: show (no longer in __all__)"
     shown = workplace.runner("show", "TASK-001").out
     assert fact in shown, shown + ended.said
     assert ended.code == 3, ended.said  # no test fails without the change, either

@@ -10,7 +10,7 @@ import pytest
 from runner.gates.test_paths import is_test_path
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Spec, Task
-from runner.surface import declarations, facts_of, python_surface
+from runner.surface import declarations, facts_of, public_names
 
 ROWS = tomllib.loads((Path(__file__).parent / "seeded_changes.toml").read_text())
 SEEDED = {row["name"]: row for row in ROWS["seeded"]}
@@ -130,7 +130,7 @@ def test_what_cannot_be_read_is_not_measured_and_takes_no_long_time(language, pa
 
 def test_without_griffe_python_is_not_measured(monkeypatch):
     monkeypatch.setitem(sys.modules, "griffe", None)
-    monkeypatch.setattr(python_surface, "griffe", lazy_module("griffe"))
+    monkeypatch.setattr(public_names, "griffe", lazy_module("griffe"))
     (fact,) = find(*changed(SEEDED["a default"]))
     assert (fact.message, fact.asks) == (
         "shop/_tax.py was not compared: griffe is not installed",
@@ -141,7 +141,10 @@ def test_without_griffe_python_is_not_measured(monkeypatch):
 def test_without_a_grammar_a_language_is_not_measured(monkeypatch):
     monkeypatch.setattr(declarations, "parse_file", lambda *_: None)
     (fact,) = find(*changed(SEEDED["a result of Go"]))
-    assert fact.message == "price.go was not compared: no tree-sitter grammar for it is installed"
+    assert (
+        fact.message
+        == "price.go was not compared: no tree-sitter grammar for this language is installed"
+    )
 
 
 def test_griffe_runs_nothing_of_the_project(tmp_path):

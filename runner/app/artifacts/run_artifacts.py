@@ -13,7 +13,7 @@ from msgspec import Struct
 from runner.app.build.run_reports import gather_results, sarif_of
 from runner.app.inspect.status_document import describe_graph
 from runner.app.inspect.view import View
-from runner.gates.coverage.kept_lines import read_lines
+from runner.gates.coverage.lines import read_lines
 from runner.journal.events import RunFinished, RunStarted, TaskLanded
 from runner.journal.records import read_journal
 from runner.journal.session_events import ShipDeclared

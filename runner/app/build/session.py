@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from runner.app.build import build_branch
-    from runner.held_out.slot_context import HeldOutFolders
+    from runner.held_out.store import HeldOutFolders
     from runner.journal.events import Event, Record
     from runner.journal.state import RunState
     from runner.model import Change, Decision, Graded, Task

@@ -16,8 +16,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from runner.gates import contract_checks, contract_tests, shim
-from runner.gates.count_parsers import ran_no_test
 from runner.gates.coverage import measurements
+from runner.gates.result_parsers import ran_no_test
 from runner.held_out.store import ID_FILE
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Verdict, digest_of

@@ -15,9 +15,8 @@ from runner.app.write import compile_check
 from runner.app.write.workplace import Workplace
 from runner.config.paths import expand_home
 from runner.errors import ExitCode, RunnerError
-from runner.held_out.git_blobs import find_blob
 from runner.held_out.part import list_visible
-from runner.held_out.store import FileRecord, make_store_id
+from runner.held_out.store import FileRecord, find_blob, make_store_id
 from runner.model import Action, Change, Finding, HeldOutFile, Severity, Status, digest_of
 from runner.plan.held_out import HeldOutLines, names_file, paths_in, write_held_out
 from runner.repo.proposal_bounds import ProposalBounds

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from runner.contracts.inside.operations import operations_of, shape
+from runner.contracts.inside.operations import operations_of, path_shape
 from runner.contracts.inside.report import DriveEnded
 
 if TYPE_CHECKING:
@@ -157,8 +157,8 @@ class Inventory:
         if known is None:
             return
         opaque = tuple(path.rstrip("/") + "/" for method, path in known if method == ANYTHING)
-        served = {(method, shape(path)): path for method, path in known if method != ANYTHING}
-        documented = {(method, shape(prefix + path)): path for method, path in self.operations}
+        served = {(method, path_shape(path)): path for method, path in known if method != ANYTHING}
+        documented = {(method, path_shape(prefix + path)): path for method, path in self.operations}
         for key in sorted(served.keys() - documented.keys()):
             text = "is served, but is not in the document"
             self.report.add_problem((f"{key[0]} {served[key]}", "undocumented-operation"), text)
@@ -193,7 +193,7 @@ class Inventory:
             if statuses and statuses <= NOT_THERE:
                 self.record_missing(label, f"answers {min(statuses)} to every request")
             elif statuses == {HTTPStatus.NOT_FOUND} and self.alike[label] == {self.nowhere(method)}:
-                self.record_missing(label, "answers every request like an unknown page")
+                self.record_missing(label, "answers every request as if the path did not exist")
 
     def report_undocumented(self) -> None:
         """Report undocumented methods of documented paths that succeed without a route table."""

@@ -129,7 +129,7 @@ def validate(document: dict[str, Any]) -> None:
         text = str(getattr(problem, "message", problem)).partition("\n")[0]
         raise DriveEnded("invalid", f"{text}{f' (at {where})' if where else ''}") from None
     except RecursionError:
-        raise DriveEnded("invalid", "it refers to itself endlessly") from None
+        raise DriveEnded("invalid", "its references form an endless loop") from None
     except (TypeError, ValueError, LookupError, AttributeError) as problem:
         raise DriveEnded("invalid", f"{type(problem).__name__}: {problem}") from None
 

@@ -46,5 +46,5 @@ def problems_of(schema: Any, path: str, instance: Any) -> list[dict[str, str]]:
             for _, error in zip(range(MOST), errors, strict=False)
         ]
     except RecursionError:
-        text = "the schema refers to itself endlessly"
+        text = "the references of the schema form an endless loop"
         return [{"path": path, "where": "$", "text": text}]

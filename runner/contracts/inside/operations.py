@@ -54,7 +54,7 @@ def references_of(node: Any) -> Iterator[str]:
             yield from references_of(child)
 
 
-def shape(path: str) -> str:
+def path_shape(path: str) -> str:
     """Return a path without its parameter names."""
     return _PARAMETER.sub("{}", path).rstrip("/") or "/"
 

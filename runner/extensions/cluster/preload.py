@@ -18,10 +18,9 @@ from runner.extensions.cluster import remote_slot as _remote_slot
 from runner.gates import base as _gates
 from runner.gates import check_run as _check_run
 from runner.gates import junit as _junit
-from runner.gates import lenient_scripts as _lenient_scripts
-from runner.gates import mtime_changes as _mtime_changes
 from runner.gates import registry as _registry
 from runner.gates import script_targets as _script_targets
+from runner.gates import touched_files as _touched_files
 from runner.implementers import base as _implementers
 from runner.model import (
     Ending,
@@ -61,8 +60,8 @@ from runner.writes.pipeline import WriteRules
 __all__: list[str] = []
 
 _LOADED = (
-    *(_settings, _brief, _course, _scratch, _border, _lenient_scripts, _paths, _gates, _check_run),
-    *(_junit, _mtime_changes, _registry, _implementers, _shell_syntax, _process, _cgroups, _child),
+    *(_settings, _brief, _course, _scratch, _border, _script_targets, _paths, _gates, _check_run),
+    *(_junit, _touched_files, _registry, _implementers, _shell_syntax, _process, _cgroups, _child),
     *(
         _platform,
         _sandbox,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runner.languages.registry import code_language
+from runner.languages.registry import code_language, is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Action, Change, digest_of
 from runner.text.foreign_documents import parse_json, parse_toml
@@ -33,7 +33,6 @@ _CONFIGURES = regex(
 )
 """Files that configure how or which tests run, and nothing of the product."""
 _SNAPSHOT = regex(r"(?:\A|/)__snapshots__/|\.snap\Z|\.ambr\Z")
-_SCRIPT = regex(r"\.[cm]?[jt]sx?\Z")
 _IN_TESTS = regex(rb"\b(?:it|test|describe|suite|specify)\b[\w.]*\s*\(")
 _REACHES_OTHERS = regex(
     rb"\bos\.(?:Exit|_exit|abort)\b|\bsys\.exit\b|\bprocess::exit\b|\.prototype\b"
@@ -108,7 +107,9 @@ def _is_loaded(change: Change) -> bool:
         return True
     if _CONFIGURES.search(path) or name in ("conftest.py", "__init__.py"):
         return True
-    if _SCRIPT.search(path) and not _IN_TESTS.search(content):  # mocha loads all of a folder
+    if is_written_in(path, "javascript") and not _IN_TESTS.search(
+        content
+    ):  # mocha loads all of a folder
         return True
     return "__mocks__/" in path or bool(_REACHES_OTHERS.search(content))
 

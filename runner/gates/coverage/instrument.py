@@ -55,7 +55,7 @@ def fit(check: Check, context: GateContext, fitted: Fitted) -> Fitted:
     line = shim.in_front(fitted.line, start)
     variables = {**fitted.variables, **_python(context, fitted, folder, start)}
     if _speaks(context, "javascript"):
-        # jest and vitest measure what they translate (`node_hook`, `vitest_hook`); else Node does
+        # jest and vitest measure what they translate (`node_hooks`); else Node does
         variables["NODE_V8_COVERAGE"] = str(folder / V8)
         variables["RUNNER_COVER_LCOV"] = str(folder / LCOV)
     if _speaks(context, "go"):

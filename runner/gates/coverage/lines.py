@@ -1,7 +1,8 @@
-"""Lines of code: a task's own lines, and the measured ones."""
+"""Lines of code: a task's own lines, the measured ones, and those stored for later reports."""
 
 from __future__ import annotations
 
+import json
 import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, TypeAlias
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from runner import effects
 from runner.gates.test_paths import is_test_path
 from runner.impact.change import Changed, with_moves
 from runner.impact.python_blocks import ranges_of
@@ -18,6 +20,7 @@ from runner.repo.git import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from runner.gates.base import GateContext
     from runner.repo.read import Repository
@@ -248,3 +251,29 @@ def _blame_lines(path: str, commits: Collection[str], repository: Repository) ->
         return set(range(1, count + 1)) if "0" * 40 in commits else set()
     heads = (_HEAD.fullmatch(row) for row in text(answer.out).split("\n"))
     return {int(match[2]) for match in heads if match and match[1] in commits}
+
+
+LINES_FILE = "coverage.json"
+
+
+def write_lines(folder: Path, lines: Mapping[str, Lines]) -> None:
+    """Write a measurement, without durability: after a power loss it is just not reported."""
+    content = {
+        path: {"executable": sorted(one.executable), "ran": sorted(one.ran)}
+        for path, one in lines.items()
+    }
+    effects.make_folder(folder)
+    effects.write_file(folder / LINES_FILE, json.dumps(content).encode(), durable=False)
+
+
+def read_lines(folder: Path) -> dict[str, Lines]:
+    """Read what `write_lines` has written; empty if it is missing or damaged."""
+    try:
+        rows = json.loads((folder / LINES_FILE).read_bytes())
+        return {str(path): _lines_of(row) for path, row in rows.items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def _lines_of(row: dict[str, list[int]]) -> Lines:
+    return Lines(frozenset(map(int, row["executable"])), frozenset(map(int, row["ran"])))

@@ -32,7 +32,7 @@ from runner.gates.coverage.instrument import (
     visible_root,
 )
 from runner.gates.coverage.lines import Lines, Measured, Runs, merge
-from runner.gates.mutation_exclusions import is_left_out
+from runner.gates.mutation.function_bodies import is_left_out
 from runner.gates.test_paths import holds_tests
 from runner.languages.go.names import module_of
 from runner.languages.registry import is_written_in

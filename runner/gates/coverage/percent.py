@@ -141,13 +141,13 @@ def _ran_compiled(path: str, measured: Measured) -> bool:
 
 
 def _make_translated(language: str, path: str, measured: Measured) -> Unmeasured:
-    ran = f"in a build ({min(measured.builds)})" if measured.builds else "translated"
-    why = f"{language} ran {ran}, without a source map to this file"
+    build = f" ({min(measured.builds)})" if measured.builds else ""
+    why = f"the tests ran compiled {language}{build} without a source map to this file"
     return Unmeasured(language, path, why, _NO_MAP)
 
 
 def _make_unseen(language: str, path: str, environment: Mapping[str, str]) -> Unmeasured:
-    why = f"the test contracts ran no {language} that can be measured"
+    why = f"the test contracts ran no {language} code that can be measured"
     return Unmeasured(language, path, why, _needed(path, environment))
 
 

@@ -1,7 +1,9 @@
 """Run the checks that a proof can fail: stub first, then mutants, then red first.
 
 A family of the registry. All run a contract of the task in the scratch tree on other bytes
-(`base_result.earlier`). It knows nothing of how tests are written.
+(`base_result.earlier`). It knows nothing of how tests are written. The surviving mutants of a
+project's own mutation testing are read from its report in the mutation-testing-elements schema
+(github.com/stryker-mutator/mutation-testing-elements, mutation-testing-report-schema.json).
 """
 
 from __future__ import annotations
@@ -13,24 +15,29 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from runner import effects
-from runner.gates import commands, contract_tests, lenient_scripts
+from runner.gates import commands, contract_tests, script_targets
 from runner.gates.base import Check, Proved, make_proof
 from runner.gates.base_result import BaseResult, earlier
 from runner.gates.mutation import red_first
-from runner.gates.mutation.function_bodies import code_of, find_changed_functions, stub_changes
+from runner.gates.mutation.function_bodies import (
+    code_of,
+    find_changed_functions,
+    is_left_out,
+    stub_changes,
+)
 from runner.gates.mutation.red_first import find_tests_of_change, select_tests
 from runner.gates.mutation.small_changes import SmallChange, find_small_changes
-from runner.gates.mutation.stryker_report import find_reported_survivors
-from runner.gates.mutation_exclusions import is_left_out
 from runner.impact.python_blocks import spans_in
 from runner.model import Change, Finding, Proof, ProvenBy, Severity, Verdict
 from runner.model.grades import STUB_UNKNOWN, is_code, proof_kind
 from runner.secrets.redact import redact
+from runner.text.foreign_documents import parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from runner.gates.base import GateContext
+
 
 MOST_CHANGES = 5
 """Small changes of one task; the stub is the first of six mutants."""
@@ -309,7 +316,7 @@ def _find_idle(shown: CanFail, asked: tuple[Check, ...], context: GateContext) -
         if one.id in shown.by:
             break
         lost = (
-            one.id not in counted and lenient_scripts.can_fail(one.command, context.after) is False
+            one.id not in counted and script_targets.can_fail(one.command, context.after) is False
         )
         if not lost and one.command not in found.values():  # a gate may repeat a contract
             seen = red_first.run_before(one, context)
@@ -332,7 +339,7 @@ def _proof(
     parts = [f"{STUB_UNKNOWN}: {shown.unmeasured}" if unknown else shown.unmeasured]
     parts += [f"not noticed: {one.path}:{one.line}" for one in shown.survived]
     parts += ["no time for more small changes"] if shown.left_out else []
-    parts += [f"mutation report: survived {one}" for one in reported[:_NAMES_SHOWN]]
+    parts += [f"mutation report: mutant survived at {one}" for one in reported[:_NAMES_SHOWN]]
     note = "; ".join(filter(None, parts))
     counts = {"stub": len(shown.by), "noticed": len(shown.noticed), "survived": len(shown.survived)}
     return make_proof(
@@ -344,3 +351,39 @@ def _proof(
         output=repr((counts, note)).encode(),
         counts=tuple(counts.items()),
     )
+
+
+_REPORTS = ("mutation.json", "reports/mutation/mutation.json", "reports/mutation.json")
+_UNNOTICED = frozenset({"Survived", "NoCoverage"})
+_LARGEST_REPORT = 50_000_000
+"""Maximum bytes of a report."""
+
+
+def find_reported_survivors(context: GateContext, paths: Collection[str]) -> tuple[str, ...]:
+    """Return `path:line` of each surviving mutant in these files from the proposal's report."""
+    for place in _REPORTS:
+        file = context.place.tree / context.place.start / place
+        if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST_REPORT:
+            continue
+        return tuple(dict.fromkeys(_list_survivors(_parse_report(file.read_bytes()), paths)))
+    return ()
+
+
+def _parse_report(content: bytes) -> object:
+    try:
+        return parse_json(content)
+    except ValueError:
+        return None
+
+
+def _list_survivors(report: object, paths: Collection[str]) -> Iterator[str]:
+    files = report.get("files") if isinstance(report, dict) else None
+    for path, row in files.items() if isinstance(files, dict) else ():
+        mutants = row.get("mutants") if isinstance(row, dict) else None
+        for one in mutants if path in paths and isinstance(mutants, list) else ():
+            match one:
+                case {"status": str(word), "location": {"start": {"line": int(line)}}}:
+                    if word in _UNNOTICED:
+                        yield f"{path}:{line}"
+                case _:
+                    pass

@@ -36,7 +36,7 @@ LANGUAGE = Language(
     loaded_first=re.compile(
         rb"^func\s+(?:TestMain|init)\s*\(|^var\s+\w[^\n]*=[^\n]*\(", re.MULTILINE
     ),
-    test_command=later("runner.languages.test_commands", "make_go_command"),
+    test_command=later("runner.languages.test_functions", "make_go_command"),
     coverage=CoverageSupport(
         needed="have the test contracts run `go test`",
         function=re.compile(rb"\bfunc\b"),

@@ -63,7 +63,7 @@ LANGUAGE = Language(
         rb"|^Object\.(?:assign|definePropert\w+)\(",
         re.MULTILINE,
     ),
-    test_command=later("runner.languages.test_commands", "make_script_command"),
+    test_command=later("runner.languages.test_functions", "make_script_command"),
     coverage=CoverageSupport(
         "have the test contracts run Node or jest, or install @vitest/coverage-v8"
     ),

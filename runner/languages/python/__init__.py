@@ -20,16 +20,16 @@ UNREADABLE = "?py"
 """Refers to all Python files: its imports could not be parsed."""
 DYNAMIC = "*py"
 """Key of imports with names computed at run time."""
-_IMPORTS = "runner.languages.python.imports"
+_NAMES = "runner.languages.python.names"
 
 LANGUAGE = Language(
     title="Python",
-    imports_of=later(_IMPORTS, "imports_of"),
-    keys_of=later(_IMPORTS, "keys_of"),
+    imports_of=later(_NAMES, "imports_of"),
+    keys_of=later(_NAMES, "keys_of"),
     wide=(UNREADABLE, DYNAMIC),
-    started_keys=later(_IMPORTS, "keys_when_started"),
-    root_of=later(_IMPORTS, "root_of"),
-    exports_of=later("runner.languages.python.exports", "exports_of"),
+    started_keys=later(_NAMES, "keys_when_started"),
+    root_of=later(_NAMES, "root_of"),
+    exports_of=later(_NAMES, "exports_of"),
     outline=OutlinePatterns(
         offers=r"^(?:async +)?def +([A-Za-z]\w*)|^class +([A-Za-z]\w*)|^([A-Z][A-Z\d_]+)\s*[:=]",
         imports=(r"^[ \t]*(?:from[ \t]+(\S+)[ \t]+)?import[ \t]+(?:\(([^)]*)\)|([^\n#]*))"),
@@ -44,7 +44,7 @@ LANGUAGE = Language(
         rb"|^[\w.]*\bpatch[\w.]*\([^\n]*\.start\(\)"
         rb"|^(?!sys\.path\b)\w+\.\w+\.(?:update|append|insert|clear|add)\("
     ),
-    test_command=later("runner.languages.test_commands", "make_python_command"),
+    test_command=later("runner.languages.test_functions", "make_python_command"),
     coverage=CoverageSupport(
         "have the test contracts run Python without -I or -E, with coverage.py installed"
     ),

@@ -16,7 +16,7 @@ from runner.languages.base import (
     later,
 )
 
-_INNER_TESTS = "runner.languages.rust.inner_tests"
+_TESTS = "runner.languages.test_functions"
 _NAMES = "runner.languages.rust.names"
 LITERALS = re.compile(
     r'//[^\n]*|/\*.*?(?:\*/|\Z)|r#"(?:.*?)"#|"(?:\\.|[^"\\])*"?' r"|'(?:\\.|[^'\\\n])'", re.DOTALL
@@ -36,12 +36,12 @@ LANGUAGE = Language(
         imports=r"^[ \t]*(?:pub(?:\([^)]*\))?\s+)?(?:use|mod)\s+([^;{]*(?:\{[^;]*)?)",
     ),
     test_file=re.compile(r"(?:\A|/)(?:[^/]*_test|tests?)\.rs\Z"),
-    find_tests=later("runner.languages.test_functions", "find_rust_tests"),
-    inner_tests=InnerTests(b"#[cfg(test)]", later(_INNER_TESTS, "find_inner_tests")),
+    find_tests=later(_TESTS, "find_rust_tests"),
+    inner_tests=InnerTests(b"#[cfg(test)]", later(_TESTS, "find_inner_tests")),
     coverage=CoverageSupport(
         needed="have the test contracts run `cargo test`",
         tools=("cargo-llvm-cov", "cargo-tarpaulin"),
-        absent="cargo-tarpaulin is not installed, nor is cargo-llvm-cov: "
+        absent="neither cargo-llvm-cov nor cargo-tarpaulin is installed: "
         "cargo install cargo-llvm-cov",
         function=re.compile(rb"\bfn\b"),
     ),

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from runner.gates.base import command_limits
 from runner.gates.registry import TaskProof
-from runner.held_out.enclosure import is_enclosed
 from runner.held_out.store import MissingFilesError
-from runner.held_out.workspace import as_changes
+from runner.held_out.workspace import as_changes, is_enclosed
 from runner.journal.events import GateCompleted
 from runner.lazy_module import lazy_module
 from runner.model import Ending, Finding, Reason, Severity
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.held_out import author, proof
-    from runner.held_out.slot_context import HeldOutSite
+    from runner.held_out.store import HeldOutSite
     from runner.model import Outcome
     from runner.process.base import Place, Ran
     from runner.run.assignment import Assignment, WorkerContext

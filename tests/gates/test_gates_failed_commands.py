@@ -1,4 +1,6 @@
-"""What held a failed command is named, with the line that loosens it; else nothing is."""
+"""A hint of a failed command names the file that is missing, or the limit that it met."""
+
+import subprocess
 
 import pytest
 from gates_bench import a_bench, a_task
@@ -6,9 +8,146 @@ from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.gates import contract_tests
+from runner.gates.absent_files import explain_absent
 from runner.gates.failed_bounds import CommandBounds, find_met_bound
 from runner.model import Level, Network, Resource, TestContract
+from runner.process.base import Place
 from runner.process.sandbox import choose_sandbox
+
+IGNORED = "*.d.ts\n_version.py\n*.gen.json\n/gen/\n.env\nbuild/\n.pytest_cache/\nnode_modules/\n"
+TRACKED = {
+    ".gitignore": IGNORED,
+    "pkg/__init__.py": "from pkg._version import v\n",
+    "src/lib/__init__.py": "from . import _version\n",
+    "web/index.js": "require('./x.gen.json')\n",
+    "suite.js": "require('./web')\n",
+    "cmd/main.go": "//go:embed data.gen.json\n",
+    "rust/src/main.rs": "mod new;\n",
+}
+UNSEEN = {
+    "pkg/_version.py": "v = 1\n",
+    "src/lib/_version.py": "v = 1\n",
+    "web/x.gen.json": "{}",
+    "suite.d.ts": "",
+    "cmd/data.gen.json": "{}",
+    "gen/api/api.go": "package api\n",
+    ".env": "A=1\n",
+    "build/out.js": "",
+    ".pytest_cache/x": "",
+    "rust/src/new.rs": "",
+    "my file.txt": "",
+}
+
+
+def write(folder, files):
+    for path, text in files.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+def git(folder, *words):
+    name = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+    subprocess.run(["git", *name, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def place(tmp_path):
+    real, tree = tmp_path / "real", tmp_path / "slot/tree"
+    real.mkdir()
+    git(real, "init", "-q", "-b", "main")
+    write(real, TRACKED)
+    git(real, "add", "-A")
+    git(real, "commit", "-qm", "begin")
+    write(real, UNSEEN)
+    write(tree, TRACKED)
+    return Place(tree=tree, shown=real, box=tmp_path / "slot/box")
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("ModuleNotFoundError: No module named 'pkg._version'", "/pkg/_version.py"),
+        ("No module named pkg._version", "/pkg/_version.py"),
+        ("ModuleNotFoundError: No module named 'lib._version'", "/src/lib/_version.py"),
+        (
+            "ImportError: cannot import name '_version' from 'lib' ({shown}/src/lib/__init__.py)",
+            "/src/lib/_version.py",
+        ),
+        (
+            "Error: Cannot find module './x.gen.json'\nRequire stack:\n- {shown}/web/index.js",
+            "/web/x.gen.json",
+        ),
+        ("Error: ENOENT: no such file or directory, open '{tree}/.env'", "/.env"),
+        (
+            "cmd/main.go:4:12: pattern data.gen.json: no matching files found",
+            "/cmd/data.gen.json",
+        ),
+        (
+            "main.go:3:2: package example.com/shop/gen/api is not in std",
+            "/gen/",
+        ),
+        ("cat: .env: No such file or directory", "/.env"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'build/out.js'", "/build/"),
+    ],
+)
+def test_an_ignored_file_is_named_with_the_line_that_brings_it(place, output, line):
+    shown = output.format(shown=place.shown, tree=place.tree)
+    told = explain_absent(place, shown, "make test")
+    assert "is ignored by git" in told
+    assert f"add {line} to .worktreeinclude" in told
+
+
+@pytest.mark.parametrize(
+    ("output", "typed"),
+    [
+        ("error: couldn't read rust/src/new.rs: No such file", "git add rust/src/new.rs"),
+        (
+            'create file "src/new.rs" for module new; see rust/src/main.rs',
+            "git add rust/src/new.rs",
+        ),
+        ("cannot open 'my file.txt'", "git add 'my file.txt'"),
+    ],
+)
+def test_an_untracked_file_is_named_with_what_to_type(place, output, typed):
+    assert typed in explain_absent(place, output, "make test")
+
+
+def test_a_silent_command_fails_on_what_it_names(place):
+    assert "/.env to .worktreeinclude" in explain_absent(place, "", "test -f .env")
+
+
+def test_a_file_inside_a_repository_of_its_own_is_said_to_be_there(place):
+    write(place.shown, {"vendor/lib/x.py": "", ".gitmodules": ""})
+    git(place.shown / "vendor/lib", "init", "-q")
+    told = explain_absent(place, "No such file: vendor/lib/x.py", "make")
+    assert "vendor/lib/x.py is inside the submodule vendor/lib" in told
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "",
+        "AssertionError: assert 1 == 2",
+        "ModuleNotFoundError: No module named 'requests'",
+        "cachedir: .pytest_cache",
+        "FAILED pkg/__init__.py: No such file or directory: '/etc/nothing'",
+        "Cannot find module 'node_modules/x'",
+    ],
+)
+def test_what_both_trees_have_and_what_neither_has_is_no_cause(place, output):
+    write(place.shown, {"node_modules/x/index.js": ""})
+    assert explain_absent(place, output, "make test") == ""
+
+
+def test_a_name_that_a_file_of_both_trees_has_is_no_cause(place):
+    assert explain_absent(place, "  type: 'suite'\n  1 !== 2\n", "node --test") == ""
+
+
+def test_where_there_is_no_work_tree_nothing_is_said(place, tmp_path):
+    elsewhere = Place(tree=place.tree, shown=tmp_path / "none", box=place.box)
+    assert explain_absent(elsewhere, "cat: .env: No such file", "cat .env") == ""
+
 
 HELD = CommandBounds(
     enclosed=True,
@@ -18,9 +157,10 @@ HELD = CommandBounds(
     processes=4096,
     file_size=8 * 1024**3,
 )
-NET = "the sandbox limits it to network no; if it needs more: Network: yes in the task"
+NET = "the sandbox runs the command with network no; if it needs more, add Network: yes to the task"
 MEMORY = (
-    "its memory limit is 300MB; to raise it, set limits.memory (or Uses: memory 4GB in the task)"
+    "the memory limit is 300MB; to raise it, set limits.memory in your own settings, "
+    "or Uses: memory 4GB in the task"
 )
 WRITE = "the sandbox allows writes only in the project's folder"
 SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in your own settings'
@@ -45,7 +185,7 @@ SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in your own settings'
         ("sh: 1: Cannot fork\nfork: Cannot allocate memory", MEMORY),
         (
             "BlockingIOError: [Errno 11] Resource temporarily unavailable",
-            "its limit is 4096 processes",
+            "the limit is 4096 processes",
         ),
         (
             "RuntimeError: can't start new thread",
@@ -53,13 +193,13 @@ SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in your own settings'
         ),
         (
             "OSError: [Errno 27] File too large",
-            "its file size limit is 8GB; to raise it, set limits.file_size",
+            "the file size limit is 8GB; to raise it, set limits.file_size",
         ),
         ("No such file or directory: '/home/ada/.ssh/id'", SSH),
         ("cat: /home/ada/.ssh/id: No such file or directory", SSH),
         ("PermissionError: [Errno 13] Permission denied: '/home/ada/.ssh/id'", SSH),
         ("cat: ~/.ssh/id: Permission denied", SSH),
-        ("PermissionError: [Errno 13] Permission denied: '/tmp/x'", "write in $TMPDIR"),
+        ("PermissionError: [Errno 13] Permission denied: '/tmp/x'", "write to $TMPDIR"),
         ("touch: cannot touch '/etc/xx': Permission denied", "hides /etc/xx or makes it read-only"),
     ],
 )
@@ -87,8 +227,8 @@ def test_what_would_fail_anywhere_is_not_laid_to_the_sandbox(tail):
 
 HIDING = replace(HELD, hides={"/tmp/data/in.txt", "/run/x.sock", "/home/ada/tool"}.__contains__)
 OWN_TMP = (
-    "the sandbox has its own /tmp, without /tmp/data/in.txt; "
-    'to read it: sandbox.read = ["/tmp/data/in.txt"] in your own settings'
+    "the sandbox has its own /tmp, which lacks /tmp/data/in.txt; "
+    'to read it, set sandbox.read = ["/tmp/data/in.txt"] in your own settings'
 )
 
 
@@ -140,13 +280,15 @@ def test_without_a_sandbox_the_limits_alone_can_be_met():
 def test_a_network_that_the_settings_hold_back_is_said():
     asked = replace(HELD, asked=Network.YES, network=Network.LOOPBACK)
     assert find_met_bound("ENETUNREACH", 1, asked) == (
-        "it asks for network yes, and your own settings allow loopback; "
-        'to allow it: network = "yes" there'
+        "the check asks for network yes, but your own settings allow loopback; "
+        'to allow it, set network = "yes" there'
     )
     assert find_met_bound("ENETUNREACH", 1, replace(asked, network=Network.YES)) == ""
     gate = replace(HELD, gate="lint")
     said = find_met_bound("ENETUNREACH", 1, gate)
-    assert said.endswith('lint (network): … in the task, or network = "yes" in [gates.lint]')
+    assert said.endswith(
+        'add lint (network): … to the task, or set network = "yes" in [gates.lint]'
+    )
 
 
 @pytest.mark.parametrize(

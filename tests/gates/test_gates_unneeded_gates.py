@@ -1,7 +1,7 @@
 """Gates that run the tests of a contract in other words."""
 
 import pytest
-from gates_trees import a_check, a_gate, a_story
+from gates_bench import a_check, a_gate, a_story
 from msgspec.structs import replace
 
 from runner.gates import commands, contract_tests

@@ -3,7 +3,7 @@
 import pytest
 
 from runner.contracts.entries import Refused
-from runner.contracts.schema_equality import differences
+from runner.contracts.json_schemas import differences
 
 TEXT = {"type": "string"}
 
