@@ -291,7 +291,9 @@ def carry_out_command(at: Answers, command: str, arguments: tuple[Any, ...]) -> 
     uri, id_ = (*map(str, arguments), "", "")[:2]
     document = at.documents.find(uri)
     if document is None or all(task.id != id_ for task in document.plan.tasks):
-        raise RunnerError(f'task "{id_}" is not in an open plan', hint="open its plan")
+        raise RunnerError(
+            f'task "{id_}" is not in an open plan', hint="open the plan that has this task"
+        )
     words = task_standing.command_line(command, id_)
     if command in task_standing.IN_TERMINAL:
         return {"terminal": list(words), "folder": str(document.plan.root)}

@@ -34,7 +34,7 @@ IN_TERMINAL = frozenset({"runner.run", "runner.approve"})
 """Commands that change something: the client runs them in its terminal."""
 _STANDS = {
     EvidenceState.CURRENT: "",
-    EvidenceState.PROOF_CHANGED: "; its proof changed since then",
+    EvidenceState.PROOF_CHANGED: "; the task's proof fields changed since then",
     EvidenceState.WORK_CHANGED: "; the task changed since then",
     EvidenceState.NONE: "",
 }

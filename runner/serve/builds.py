@@ -65,4 +65,6 @@ class Builds:
         try:
             return self._builds[id_]
         except KeyError:
-            raise NoBuildError("unknown build", hint="GET /api/v1/builds") from None
+            raise NoBuildError(
+                "unknown build", hint="to list the builds: GET /api/v1/builds"
+            ) from None

@@ -171,7 +171,9 @@ class Guard:
             async with self._limits.await_body(owner):
                 return await _read_body(headers, receive)
         except TimeoutError:
-            raise _RefusedError(RequestRefusal(408, "the body did not arrive in time")) from None
+            raise _RefusedError(
+                RequestRefusal(408, "the request body did not arrive in time")
+            ) from None
 
     def _answer(self, refusal: RequestRefusal, path: str, headers: Headers) -> Response:
         is_page = headers.get("sec-fetch-dest") == "document"
@@ -184,7 +186,7 @@ class Guard:
         # Readers may differ on two Host lines; RFC 9112, 3.2 rejects both. 421 is RFC 9110,
         # 15.5.20: not the intended origin.
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            raise _RefusedError(RequestRefusal(421, "the Host is not a name of this server"))
+            raise _RefusedError(RequestRefusal(421, "the Host header is not a name of this server"))
         if method not in ("GET", "HEAD", "POST"):
             raise _RefusedError(RequestRefusal(405, "only GET, HEAD and POST are supported"))
         site = headers.get("sec-fetch-site")
@@ -256,8 +258,8 @@ def _find_kind(method: str, path: str, headers: Headers) -> RequestKind:
 async def _read_body(headers: Headers, receive: Receive) -> bytes:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in _TYPES:
-        raise _RefusedError(RequestRefusal(415, "a body must be JSON or a form"))
-    too_large = RequestRefusal(413, f"the body is larger than {MOST_BODY} bytes")
+        raise _RefusedError(RequestRefusal(415, "a request body must be JSON or a form"))
+    too_large = RequestRefusal(413, f"the request body is larger than {MOST_BODY} bytes")
     length = headers.get("content-length", "0")
     if not 0 <= read_number(length) <= MOST_BODY:
         raise _RefusedError(too_large)
@@ -265,7 +267,7 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise _RefusedError(RequestRefusal(400, "the body is incomplete"))
+            raise _RefusedError(RequestRefusal(400, "the request body is incomplete"))
         piece: bytes = message.get("body", b"")
         # A Content-Length may be wrong, and a chunked body has none: count the bytes.
         body += piece

@@ -91,7 +91,7 @@ class ListenAddress(Struct, frozen=True):
             where = f"{address}:{port}"
             hint = "--port 0 selects a free port"
             raise RunnerError(
-                f"this port cannot be used: {error.strerror}", where=where, hint=hint
+                f"port {port} cannot be used: {error.strerror}", where=where, hint=hint
             ) from error
         listener.listen(_BACKLOG)
         return cls(listener, listener.getsockname()[1])

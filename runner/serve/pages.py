@@ -407,7 +407,7 @@ def inspect_item(build: Build, id_: str) -> InspectedItem:
         if one is None:
             raise RunnerError(
                 f"{id_} has nothing to approve",
-                hint="it was already answered",
+                hint="somebody already answered it; open Review for what still waits",
                 code=ExitCode.CONFLICT,
             )
         contracts = find_contract_documents(project)

@@ -86,7 +86,7 @@ class Webhook:
             async with self._limits.await_body(""):
                 body = await _read(headers, receive)
         except TimeoutError:
-            raise _RejectedError(408, "the body did not arrive in time") from None
+            raise _RejectedError(408, "the request body did not arrive in time") from None
         # Before parsing: without the secret no data reaches the JSON parser. The comparison takes
         # constant time, as GitHub's page requires.
         made = hmac.new(self._secret, body, hashlib.sha256).hexdigest()
@@ -116,7 +116,7 @@ async def _read(headers: Headers, receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise _RejectedError(400, "the body is incomplete")
+            raise _RejectedError(400, "the request body is incomplete")
         piece: bytes = message.get("body", b"")
         body += piece
         if len(body) > MOST_BODY:
@@ -132,7 +132,7 @@ def _find_name(body: bytes) -> str:
     # A hundred thousand brackets make CPython's decoder raise RecursionError, which is not a
     # ValueError.
     except (ValueError, RecursionError):
-        raise _RejectedError(400, "the body is not valid JSON") from None
+        raise _RejectedError(400, "the request body is not valid JSON") from None
     repository = document.get("repository") if isinstance(document, dict) else None
     name = repository.get("full_name") if isinstance(repository, dict) else None
     return name if isinstance(name, str) else ""

@@ -160,7 +160,8 @@ def test_a_rename_reaches_the_plan_the_map_and_the_index(client):
 
 
 @pytest.mark.parametrize(
-    ("new", "why"), [("TASK-002", "is used on line 19"), ("nonsense", "is not a valid task ID")]
+    ("new", "why"),
+    [("TASK-002", "is already used on line 19"), ("nonsense", "is not a valid task ID")],
 )
 def test_an_id_that_is_taken_or_none_is_refused(client, new, why):
     client.open(PLAN)

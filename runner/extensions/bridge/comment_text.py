@@ -124,9 +124,9 @@ def write_difference(before: str, now: str) -> tuple[str, bool]:
     old, new = old[around : len(old) - max(end - 3, 0)], new[around : len(new) - max(end - 3, 0)]
     is_whole = max(len(old), len(new)) <= _MOST_COMPARED
     old, new = old[:_MOST_COMPARED], new[:_MOST_COMPARED]
-    rows = list(unified_diff(old, new, "as it was", "as it is", lineterm=""))
+    rows = list(unified_diff(old, new, "before", "after", lineterm=""))
     if not rows:
-        return "No difference is shown here.", False
+        return "The texts look the same here.", False
     shown = [row[:_LONGEST_CHANGED] for row in rows[:_MOST_CHANGED]]
     while sum(map(len, shown)) > _LONGEST_DIFFERENCE:
         shown.pop()

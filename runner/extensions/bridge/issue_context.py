@@ -107,7 +107,7 @@ class IssueContext(Struct, dict=True):
         if branch == self.base:
             raise RunnerError(
                 f"issue {self.number} would be built on {branch}, the base of its pull request",
-                hint="choose another default branch",
+                hint="choose another default branch on the forge",
             )
         self.branch = self.builder.branch = branch
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # --- a text that waits ----------------------------------------------------------------
 
 
-_UNKNOWN = "The earlier text is not known here; the forge's *edited* menu may have it."
+_UNKNOWN = "The runner does not know the earlier text; the forge's *edited* menu may show it."
 _UNSHOWN = "The new text is not shown in full here: remove the label and add it again."
 
 

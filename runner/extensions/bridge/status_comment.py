@@ -59,14 +59,14 @@ _ANSWERS = {
     Stage.PLANNING: "To pause, comment `/runner stop`.",
     Stage.BUILDING: "To pause, comment `/runner stop`.",
     Stage.ITERATION: "To pause, comment `/runner stop`.",
-    Stage.REVIEW: "To have it revised, comment `/runner change {task} what to change`, or request"
-    " changes in a review.",
+    Stage.REVIEW: "To request a revision, comment `/runner change {task} what to change`, or"
+    " request changes in a review.",
     Stage.PAUSED: "To continue, comment `/runner retry`.",
     Stage.PERSON: "To try again, comment `/runner retry`.",
 }
 TOO_LONG = (
-    "This plan is too long to show in full, so no comment can approve it: ask for less at once, or"
-    " approve it in the bridge's clone."
+    "This plan is too long to show in full, so no comment can approve it: ask for a smaller"
+    " one, or approve it in the bridge's clone."
 )
 CLOSES = "Closes #"
 """Start of a pull request's text that closes its issues."""
@@ -159,9 +159,9 @@ def _plan(draft: DraftProposed, unknown: Sequence[str]) -> Iterator[str]:
     named = list_naming(draft.text)
     missing = [items for items, ids in zip(draft.asked, draft.covered_by, strict=False) if not ids]
     for title, items in (
-        ("Requested, but not covered", missing),
+        ("Requested, but in no task", missing),
         ("Removed", draft.taken_out),
-        ("Fix first", draft.mistakes),
+        ("Mistakes, to be fixed first", draft.mistakes),
         ("New commands; approving the plan lets them run", unknown),
         ("Commit subjects that would notify people or close issues", named),
     ):
@@ -205,6 +205,6 @@ def write_request(
 def format_used_up(limit: int, what: str, trigger: str) -> str:
     """Return the message that a limit is used up, with the ways to continue."""
     return (
-        f"{limit} {what}. Continue on its branch yourself, or remove the label `{trigger}`"
+        f"{limit} {what}. Continue on the branch yourself, or remove the label `{trigger}`"
         " and add it again to start over."
     )

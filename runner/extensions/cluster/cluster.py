@@ -128,7 +128,7 @@ _ASKS = 5.0
 """Timeout of a query to the scheduler."""
 _SOON = 0.02
 """Seconds between two checks for the scheduler's answer."""
-_GONE = "start it again, or use --executor threads; finished work is kept"
+_GONE = "restart the cluster, or use --executor threads; finished work is kept"
 
 
 class SeenWorker(Struct):

@@ -161,7 +161,7 @@ def _make(store: Store, given: argparse.Namespace, doer: Doer) -> ExitCode:
     print(made)
     until = f", until {moment(token.ends)}" if token.ends else ""
     print(
-        f"this is token {token.id} of {token.person}{until}; it is not shown again",
+        f"this is token {token.id} of {token.person}{until}; copy it now: it is not shown again",
         file=sys.stderr,
     )
     return ExitCode.OK

@@ -66,7 +66,8 @@ def _queue(
         raise RunnerError("--task cannot be combined with a request", hint="omit one")
     if wish and " " not in wish:
         raise RunnerError(
-            "expected one repository, or a request in words", hint="runner team queue --help"
+            f"a request has at least two words, got {wish!a}",
+            hint="runner team queue --help",
         )
     if not 0 <= given.timeout < float("inf"):
         raise RunnerError("invalid number of seconds", where="--timeout", hint="--timeout 3600")
@@ -129,7 +130,10 @@ def _answer(
     if given.what == "show":
         return _show_build(store, given, build)
     if given.what in ("approve", "reject") and len(rest) != 1:
-        raise RunnerError("expected one task", hint=f"runner team queue show {build.short}")
+        raise RunnerError(
+            f"{given.what} needs one item, such as TASK-003 or DRAFT-1",
+            hint=f"runner team queue show {build.short}",
+        )
     if given.what == "cancel":
         state = build_queue.cancel_build(store, build, by)
         text = f"{build.short} is {'cancelled' if state == 'CANCELLED' else 'stopping'}"
@@ -139,7 +143,7 @@ def _answer(
     else:
         asked = build_queue.Asked(four_eyes=read_settings(environ).team.four_eyes)
         build_queue.answer_build(store, build, (given.what, rest[0], given.reason), by, asked)
-        text = f"{rest[0]} of {build.short}: {given.what} recorded for its worker"
+        text = f"recorded for the worker of {build.short}: {given.what} {rest[0]}"
     after = build_queue.find_build(store, build.id)
     return tell(given, "build", display(text), build=after)
 

@@ -110,8 +110,11 @@ def _back_up(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 def _rebuild(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     with open_team(given, environ) as store:
         made = projections.rebuild(store)
-    lines = [f"rebuilt {made.builds} builds and {made.events} events from journals here"]
-    lines += [f"no journal, unchanged: {id_} ({display(at)})" for id_, at in made.unreached]
+    lines = [f"rebuilt {made.builds} builds and {made.events} events from journals on this machine"]
+    lines += [
+        f"unchanged, since its journal is not on this machine: {id_} ({display(at)})"
+        for id_, at in made.unreached
+    ]
     lines += [f"{_describe_pruned(made.pruned)}: unchanged"] if made.pruned else []
     return tell(given, "store", *lines, **asdict(made))
 

@@ -117,7 +117,7 @@ def _note(one: QueuedBuild) -> str:
     if one.note:
         return one.note
     if one.state == PENDING:
-        return "waits for a worker: runner team worker"
+        return "waits for a worker; to start one: runner team worker --trust"
     return f"on {one.worker}" if one.worker and not one.is_over else ""
 
 

@@ -51,8 +51,8 @@ def _convert_errors(path: Path) -> Iterator[None]:
         raise RunnerError(
             f"the delivery cursors cannot be read or written: {error}",
             where=str(path),
-            hint="check the free disk space; or move the file away to send all events again, "
-            "under the same keys",
+            hint="check the free disk space; if the file is damaged, move it away: the runner then "
+            "sends all events again, with the same IDs",
         ) from error
 
 
@@ -319,7 +319,7 @@ def _follow(
                 return False
             continue
         if fault:
-            tell(f"{work.name} ({work.shown}): it answers again")
+            tell(f"{work.name} ({work.shown}) answers again")
         if fault or not is_known:  # what another process noted is over, too
             cursors.note_fault("")
         fault, silent, is_known = "", 0.0, True

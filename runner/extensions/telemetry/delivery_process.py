@@ -124,7 +124,7 @@ def deliver_source(
     if behind and not follow:
         names = ", ".join(behind)
         hint = "the next run sends the rest; to send it now: runner team events --deliver"
-        raise RunnerError(f"not everything was delivered: {names}", hint=hint, code=ExitCode.FAILED)
+        raise RunnerError(f"events were not delivered to: {names}", hint=hint, code=ExitCode.FAILED)
     return ExitCode.OK
 
 

@@ -113,7 +113,7 @@ class Poster:
         if status in _REDIRECTS:
             raise ReceiverDownError(f"redirect ({status}) not followed")
         if status not in _ACCEPTED:
-            raise ReceiverDownError(f"it answered {status}", wait=wait)
+            raise ReceiverDownError(f"answered with status {status}", wait=wait)
 
     def _send_with_reconnect(self, body: bytes, headers: Mapping[str, str]) -> tuple[int, float]:
         """Send a request, again on a new connection if the server had closed the idle one."""

@@ -61,7 +61,7 @@ def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     assert (code, f"#{number}: merged" in said) == (0, True)
     assert shop.forge.issues[number]["state"] == "closed"
     assert shop.labels(number) == set()
-    assert "It is merged." in shop.status(number)
+    assert "Ended: merged." in shop.status(number)
     assert shop.forge.sha_of(shop.branch(number)) == ""
     assert shop.forge.sha_of("main") == head
     assert "## TASK-008: Export" in shop.workplace.git(bare, "show", "main:TASK-GRAPH.md")

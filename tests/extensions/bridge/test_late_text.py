@@ -30,7 +30,7 @@ def test_before_anything_began_the_comment_shows_what_it_was(case):
     case.server.edit_issue("eve", case.number, body="as CSV\nin UTC\nand run rm -rf\n")
     assert case.advance() == WAITS
     rows = block(case.status)
-    changed = ["--- as it was", "+++ as it is", "+and run rm -rf"]
+    changed = ["--- before", "+++ after", "+and run rm -rf"]
     assert [one for one in rows if one[0] in "+-"] == changed
     assert case.builder.done == []
 

@@ -45,7 +45,7 @@ def test_what_is_handed_over_stands_without_an_older_answer(case):
     case.label().advance()
     case.builder.ends = [5]
     case.approve()
-    assert "It could not be built." in case.status
+    assert "The runner could not build all tasks." in case.status
     assert "The plan was approved by ada." not in case.status
 
 
@@ -113,7 +113,7 @@ def test_nothing_is_tried_again_where_nothing_ended(case):
     case.label().advance()
     case.say("/runner retry")
     assert case.advance() == "the plan needs review"
-    assert "Nothing to retry: it is neither paused" in case.status
+    assert "Nothing to retry: the issue is not paused" in case.status
     assert "Retried" not in case.status
 
 
@@ -127,7 +127,7 @@ def test_once_revisions_are_used_up_no_other_one_is_offered(case):
     assert case.advance() == "needs your input"
     assert "3 revisions failed." in case.status
     assert "To try again, comment `/runner retry`" not in case.status
-    assert "ada requested another revision." in case.status
+    assert "ada requested another revision, but the limit is reached." in case.status
 
 
 def test_a_text_that_waits_for_a_label_offers_no_retry(case):
@@ -149,11 +149,11 @@ def test_an_end_is_told_with_what_begins_it_anew(case):
     case.label().advance()
     case.server.unlabel("ada", case.number, "runner")
     case.advance()
-    assert "It is not asked for. To start over, add the label `runner` again" in case.status
+    assert "Ended: not asked for. To start over, add the label `runner` again" in case.status
     case.label().advance()
     case.server.close_issue("ada", case.number)
     case.advance()
-    assert "It is closed. To start over, reopen it and add the label `runner` again" in case.status
+    assert "Ended: closed. To start over, reopen it and add the label `runner` again" in case.status
 
 
 def test_what_is_to_be_said_names_a_task_that_there_is(case):

@@ -83,7 +83,7 @@ def test_work_is_held_to_the_files_of_the_approved_plan(chat):
     chat.run([write("src/a.py"), write("src/b.py"), write("src/c.py")], "Done.")
     assert list(chat.files) == ["src/a.py", "src/c.py"]
     assert "'src/b.py' is not a file of the approved plan" in chat.answers[1]
-    assert "it allows src/a.py, src/c.py" in chat.answers[1]
+    assert "the plan allows src/a.py, src/c.py" in chat.answers[1]
 
 
 def test_a_check_is_run_by_its_name_and_its_failure_is_the_answer(chat):

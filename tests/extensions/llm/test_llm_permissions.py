@@ -50,7 +50,7 @@ def test_a_no_is_told_with_its_reason_and_not_asked_again(person):
     assert (person.answers[0], person.answers[2]) == (no, no)
     assert person.answers[1] == (
         'denied for now: the rule "ask * src/**" of your settings needs a person\'s approval for '
-        "read_file src/b.py, and nobody is available; they are asked later. Try another way, or "
+        "read_file src/b.py, and nobody is available; the runner asks later. Try another way, or "
         "say at the end what is missing"
     )
 

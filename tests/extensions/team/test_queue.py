@@ -221,7 +221,7 @@ def test_the_commands_register_queue_and_show(workplace, tmp_path, monkeypatch):
     assert "unknown branch mian" in wrong.err
     subprocess.run(["git", "-C", bare, "symbolic-ref", "HEAD", "refs/heads/trunk"], check=True)
     unborn = workplace.runner("repo", "add", str(bare), "--name", "y")
-    assert "its HEAD names no existing branch" in unborn.err
+    assert "the repository's HEAD names no existing branch" in unborn.err
     assert "hint: --branch NAME: main" in unborn.err
     assert workplace.runner("repo", "check").code == 0
     (known,) = workplace.runner("repo", "list", "--json").document["repositories"]

@@ -89,7 +89,7 @@ def test_what_moved_in_the_clone_is_not_approved_by_an_older_look(workers):
     )
     workers.work()
     done = read_build(workers.store, build)
-    assert done.answers[0]["outcome"] == "not done: TASK-001 changed since you saw it"
+    assert done.answers[0]["outcome"] == "not applied: TASK-001 changed since you saw it"
     assert (done.build.waits, workers.landings(build)) == ("TASK-001", [])
     assert [it.seen for it in list_shown(workers.store, build.id)] == [one.seen]
 

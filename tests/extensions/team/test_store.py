@@ -374,7 +374,7 @@ def test_the_commands_make_check_and_copy_a_store(workplace, tmp_path, capsys):
     assert runner("store", "restore", str(tmp_path / "b"), *other)[0] == 0
     assert (
         runner("store", "rebuild", *other)[1]
-        == "rebuilt 0 builds and 0 events from journals here\n"
+        == "rebuilt 0 builds and 0 events from journals on this machine\n"
     )
     assert runner("store", "backup")[0] == 2
     assert os.environ["HOME"] == str(workplace.home)

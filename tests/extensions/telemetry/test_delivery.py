@@ -98,7 +98,7 @@ def test_whoever_fails_is_told_again_in_order(ground, receiver, bad):
     behind, said = once(told(ground), webhook(ground, receiver))
     assert behind == ()
     assert receiver.keys == keys(records)
-    assert said[-1].endswith("it answers again")
+    assert said[-1].endswith(") answers again")
     assert {headers["webhook-id"] for _, headers, _ in receiver.taken} == set(keys(records))
 
 
