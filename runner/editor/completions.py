@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from runner.editor.source_text import TextPosition, TextSpan, span_on
+from runner.editor.open_plan import TextPosition, TextSpan, span_on
 from runner.implementers.registry import IMPLEMENTERS
 from runner.model import Network, ReviewMode, Status
 from runner.model.task import MILESTONE, PRIORITIES

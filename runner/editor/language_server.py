@@ -26,8 +26,14 @@ from runner.app.inspect.causes import format_cause
 from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
 from runner.app.inspect.task_view import portrait
 from runner.editor import completions, mentions, task_standing
-from runner.editor.open_plan import BESIDE, OpenDocuments, path_of_uri
-from runner.editor.source_text import TextPosition, TextSpan, Units
+from runner.editor.open_plan import (
+    BESIDE,
+    OpenDocuments,
+    TextPosition,
+    TextSpan,
+    Units,
+    path_of_uri,
+)
 from runner.editor.task_standing import COMMANDS
 from runner.errors import RunnerError
 from runner.model import Severity
@@ -39,8 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from runner.editor.open_plan import OpenDocument, OpenPlan
-    from runner.editor.source_text import SourceText
+    from runner.editor.open_plan import OpenDocument, OpenPlan, SourceText
     from runner.plan.diagnostic import Problem
 
 QUIET_SECONDS = 0.3

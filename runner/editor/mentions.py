@@ -9,7 +9,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.editor.source_text import TextPosition, TextSpan, span_on
+from runner.editor.open_plan import TextPosition, TextSpan, span_on
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Status
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.app.inspect.view import View
-    from runner.editor.open_plan import OpenPlan
-    from runner.editor.source_text import SourceText
+    from runner.editor.open_plan import OpenPlan, SourceText
     from runner.model import Task
     from runner.repo import read
 else:

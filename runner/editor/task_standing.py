@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from runner.editor.completions import NOTES
 from runner.editor.mentions import Mention, heading_of_task, makers
-from runner.editor.source_text import span_on
+from runner.editor.open_plan import span_on
 from runner.journal.display_status import format_status
 from runner.journal.evidence import EvidenceState, evaluate_standing
 from runner.model import Status
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.app.inspect.view import View
-    from runner.editor.open_plan import OpenPlan
-    from runner.editor.source_text import TextPosition, TextSpan
+    from runner.editor.open_plan import OpenPlan, TextPosition, TextSpan
     from runner.model import Task
     from runner.plan.outline import OutlineTask
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.editor.mentions import mention_at, tasks_named
-from runner.editor.source_text import SourceText, TextPosition, TextSpan, Units
+from runner.editor.open_plan import SourceText, TextPosition, TextSpan, Units
 
 HOSTILE = ("a", "a1", "1", "(", "a.", "./", "a/", "TASK ", "T-", "`", "[x](")
 

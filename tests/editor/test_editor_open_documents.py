@@ -5,8 +5,7 @@ import os
 import pytest
 
 from runner.editor import open_plan
-from runner.editor.open_plan import OpenDocuments, path_of_uri
-from runner.editor.source_text import TextPosition, TextSpan
+from runner.editor.open_plan import OpenDocuments, TextPosition, TextSpan, path_of_uri
 
 PLAN = "TASK-GRAPH.md"
 TEXT = "".join(
