@@ -25,7 +25,8 @@ import runner
 from runner.app.inspect.causes import format_cause
 from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
 from runner.app.inspect.task_view import portrait
-from runner.editor import completions, mentions, task_standing
+from runner.editor import features, mentions
+from runner.editor.features import COMMANDS
 from runner.editor.open_plan import (
     BESIDE,
     OpenDocuments,
@@ -34,7 +35,6 @@ from runner.editor.open_plan import (
     Units,
     path_of_uri,
 )
-from runner.editor.task_standing import COMMANDS
 from runner.errors import RunnerError
 from runner.model import Severity
 from runner.secrets.redact import redact
@@ -150,7 +150,7 @@ def complete(at: Answers, params: lsp.CompletionParams) -> lsp.CompletionList | 
             sort_text=f"{number:05}",
             text_edit=lsp.TextEdit(at.range(document.text, one.span), one.text),
         )
-        for number, one in enumerate(completions.complete(document.plan, document.path, place))
+        for number, one in enumerate(features.complete(document.plan, document.path, place))
     ]
     return lsp.CompletionList(is_incomplete=False, items=items)
 
@@ -163,10 +163,10 @@ def hover(at: Answers, params: lsp.HoverParams) -> lsp.Hover | None:
     document, named = asked
     plan = document.plan
     if named is not None:
-        text, span = task_standing.hover(plan, named, plan.standing()), named.span
+        text, span = features.hover(plan, named, plan.standing()), named.span
     else:
         place = at.place(document, params.position)
-        found = task_standing.field_hover(plan, place) if document.is_plan else None
+        found = features.field_hover(plan, place) if document.is_plan else None
         if found is None:
             return None
         text, span = found
@@ -235,7 +235,7 @@ def list_lenses(at: Answers, params: lsp.CodeLensParams) -> list[lsp.CodeLens] |
             at.range(text, one.span),
             lsp.Command(one.title, one.command, arguments=[uri, one.task] if one.command else None),
         )
-        for one in task_standing.lenses(document.plan, document.plan.standing())
+        for one in features.lenses(document.plan, document.plan.standing())
     ]
 
 
@@ -252,7 +252,7 @@ def list_hints(at: Answers, params: lsp.InlayHintParams) -> list[lsp.InlayHint] 
             tooltip=one.tooltip,
             padding_left=True,
         )
-        for one in task_standing.hints(document.plan, view, first, last)
+        for one in features.hints(document.plan, view, first, last)
     ]
 
 
@@ -299,8 +299,8 @@ def carry_out_command(at: Answers, command: str, arguments: tuple[Any, ...]) -> 
         raise RunnerError(
             f'task "{id_}" is not in an open plan', hint="open the plan that has this task"
         )
-    words = task_standing.command_line(command, id_)
-    if command in task_standing.IN_TERMINAL:
+    words = features.command_line(command, id_)
+    if command in features.IN_TERMINAL:
         return {"terminal": list(words), "folder": str(document.plan.root)}
     text = redact("\n".join(_answer_lines(document.plan, command, id_)))
     return {"title": " ".join(words), "text": text}
