@@ -15,9 +15,8 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.extensions.bridge.admission import Verb, find_last_change
-from runner.extensions.bridge.comment_text import Memory, code, plain_title, write_difference
+from runner.extensions.bridge.comment_text import SHORT, Memory, code, plain_title, write_difference
 from runner.extensions.bridge.issue_context import LateText
-from runner.extensions.bridge.status_comment import SHORT
 from runner.model import Status, digest_of
 from runner.text.wording import read_number
 

@@ -31,8 +31,12 @@ from runner.extensions.bridge.admission import (
     take_hidden_out,
 )
 from runner.extensions.bridge.comment_text import (
+    TOO_LONG,
+    Stage,
     code,
+    digest_shown,
     fits_fence,
+    format_used_up,
     list_naming,
     name_branch,
     write_history,
@@ -65,7 +69,6 @@ from runner.extensions.bridge.pull_request import (
     open_early,
     propose,
 )
-from runner.extensions.bridge.status_comment import TOO_LONG, Stage, digest_shown, format_used_up
 from runner.model import ReviewMode
 from runner.plan.globs import matches
 from runner.secrets.redact import redact

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from runner.extensions.bridge.comment_text import code, plain_title
+from runner.extensions.bridge.comment_text import CLOSES, Stage, code, plain_title, write_request
 from runner.extensions.bridge.forge import UNFIT, ForgeError
-from runner.extensions.bridge.status_comment import CLOSES, Stage, write_request
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
