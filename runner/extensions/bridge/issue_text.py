@@ -1,12 +1,8 @@
 """The planned version of an issue's text, later edits of it, and the parts of an epic.
 
-A text of an issue that waits: what it would change is shown, and somebody who may push decides.
-
-What is planned is the text as of the label, which the issue's folder keeps.
-
-An epic: the issues below one are planned with it as one wish; its tasks are mirrored below it.
-
-What a mirror says is only shown: nothing is read from it but which task it is of.
+The folder of the issue keeps the text as of the label. A later edit waits: its difference is shown,
+and somebody with push access decides. The sub-issues of an epic are planned with it as one request,
+and its tasks are mirrored as sub-issues, of which only the task ID is read.
 """
 
 from __future__ import annotations
