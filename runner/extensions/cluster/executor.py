@@ -37,7 +37,7 @@ from runner.extensions.cluster.recheck import (
     rerun_review,
 )
 from runner.extensions.cluster.remote_job import Cancelled, RemoteJob
-from runner.extensions.cluster.remote_slot import others
+from runner.extensions.cluster.remote_worker import others
 from runner.gates.regression import (
     KIND,
     Suspects,

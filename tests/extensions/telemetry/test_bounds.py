@@ -11,7 +11,7 @@ from receivers import write_journal
 from test_delivery import ground, keys, once, told, webhook  # noqa: F401 - a fixture
 
 from runner.config.setting_types import receiver_address
-from runner.extensions.telemetry.receiver import Poster, ReceiverDownError
+from runner.extensions.telemetry.delivery import Poster, ReceiverDownError
 from runner.project import JOURNAL
 
 

@@ -19,10 +19,13 @@ from receivers import Receiver, a_nats_server, ask, messages_of, write_journal
 from runner import effects
 from runner.config.paths import Places
 from runner.errors import RunnerError
-from runner.extensions.telemetry import receiver
+from runner.extensions.telemetry import delivery
 from runner.extensions.telemetry.delivery import (
     CursorFile,
     Patience,
+    Poster,
+    ReceiverBackoff,
+    ReceiverDownError,
     ReceiverWork,
     deliver,
     require_sole_process,
@@ -35,7 +38,6 @@ from runner.extensions.telemetry.delivery_process import (
     subject_of,
 )
 from runner.extensions.telemetry.outbox import FolderOutbox, Outgoing, Positions
-from runner.extensions.telemetry.receiver import Poster, ReceiverBackoff, ReceiverDownError
 from runner.project import JOURNAL, Project
 
 KEY = bytes(range(32))
@@ -46,8 +48,8 @@ PATIENCE = 60
 def ground(workplace, monkeypatch):
     """A project with an empty journal, and a receiver that is asked again at once."""
     workplace.commit({"a": "1"})
-    monkeypatch.setattr(receiver, "_FIRST", 0.01)
-    monkeypatch.setattr(receiver, "_LONGEST", 0.05)
+    monkeypatch.setattr(delivery, "_FIRST", 0.01)
+    monkeypatch.setattr(delivery, "_LONGEST", 0.05)
     return workplace
 
 
