@@ -141,8 +141,6 @@ class IssueWork(IssueContext):
             return True
         return any(one.verb is Verb.STOP for one in now.list_commands())
 
-    # --- one step -----------------------------------------------------------------------
-
     def _step(self) -> str | None:
         """Do the next step; return what it waits for, or None to continue."""
         self.read()
@@ -251,8 +249,6 @@ class IssueWork(IssueContext):
             return self._prove(facts)
         return propose(self, facts)
 
-    # --- plan ---------------------------------------------------------------------------
-
     def _plan(self) -> str | None:
         self.show(Stage.PLANNING)
         ended = self.builder.draft()
@@ -293,8 +289,6 @@ class IssueWork(IssueContext):
         self.memory = self.memory._replace(answer=answer)
         self.show(Stage.PLANNING)
         return None
-
-    # --- build --------------------------------------------------------------------------
 
     def _build(self, facts: BuildFacts) -> str | None:
         open_early(self, facts)
@@ -435,10 +429,7 @@ def _decide(context: IssueContext, command: SlashCommand) -> str:
         return f"No plan with the digest {command.digest[:12]} needs review: read the current one."
     if command.verb is Verb.APPROVE:
         if draft.mistakes:
-            return (
-                "This plan has mistakes, so it cannot be approved. To get another one, comment"
-                " `/runner reject`."
-            )
+            return "This plan has mistakes. To get another one, comment `/runner reject`."
         if not fits_fence(draft.text):
             return TOO_LONG
         approve_plan(context, draft, f"{command.author} ({command.place})")
@@ -529,10 +520,7 @@ def read_moved(context: IssueContext, event: LabelEvent) -> SlashCommand | str:
         return say(Verb.REJECT, digest=digest, text=f"sent back by {who} without a reason")
     comment = context.comment
     if comment is None or digest not in comment.body or not comment.updated < event.time:
-        return (
-            f"{who} moved the label before this plan was shown: read the plan, then move the label"
-            " again."
-        )
+        return f"{who} moved the label before this plan was shown: read it, then move it back."
     return say(Verb.APPROVE, digest=digest)
 
 

@@ -191,10 +191,7 @@ class BuildWork(Struct, dict=True):
         fields = {"commit": commit, "kept": self.clone.kept}
         self._note("clone.completed", fields, place=str(self.clone.place))
         if self.clone.kept:
-            self.tell(
-                f"{self.mine.short}: {self.clone.kept} is unusable, but it is kept: it has unpushed"
-                " work"
-            )
+            self.tell(f"{self.mine.short}: kept unusable {self.clone.kept}: it has unpushed work")
         self._note("push.started", {"branch": self.mine.branch})
         try:
             tip = self.clone.switch_to_build_branch()
@@ -474,11 +471,9 @@ class TeamWorker(Struct):
             try:
                 if (lack := self._find_lack()) is None:
                     return self._claim()
-                why = f"cannot write to the disk ({lack}); no new build starts until it works"
+                why = f"cannot write to the disk ({lack}); no new build until the disk works"
             except StoreDownError as error:
-                why = (
-                    f"{error.message} ({error.detail}); no new build starts until the store answers"
-                )
+                why = f"{error.message} ({error.detail}); no new build until the store answers"
             if why != reported:
                 self.tell(why)
             reported = why
@@ -522,9 +517,7 @@ class TeamWorker(Struct):
         self._report_end(mine, end)
         with suppress(RunnerError):  # the store is away: another time
             for one in trim_clones(self.store, home, cache.most, self.environ):
-                self.tell(
-                    f"{short_of(one[:36])}: removed its clone: remote and store have everything"
-                )
+                self.tell(f"{short_of(one[:36])}: removed its clone; its work is saved")
 
     def _report_end(self, mine: QueuedBuild, end: WorkEnd) -> None:
         if end.state:

@@ -12,6 +12,7 @@ from runner.extensions.team.store_commands import open_team, read_settings, tell
 from runner.lazy_module import lazy_module
 from runner.report.documents import document, document_line
 from runner.text.display import display
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -156,7 +157,7 @@ def _show_build(store: Store, given: argparse.Namespace, build: QueuedBuild) -> 
     build = seen.build
     held = team_budget.explain_wait(team_budget.read_standings(store), build)
     print(_describe_build(build, held))
-    print(f"queued by {display(build.by)} at {build.queued}, claims: {build.token}")
+    print(f"queued by {display(build.by)} at {build.queued}, claimed {plural(build.token, 'time')}")
     for task in seen.tasks:
         print(f"  {display(str(task['task']))}  {task['status']}  {display(str(task['reason']))}")
     for event in seen.events[-20:]:

@@ -226,7 +226,6 @@ def _check_repository(
     return ExitCode.FAILED if any(why for _, _, why in rows) else ExitCode.OK
 
 
-_PEOPLE_VERBS = ("add", "list", "role", "token", "revoke", "remove", "log")
 _TAKES = {"add": 1, "list": 0, "role": 2, "token": 1, "revoke": 1, "remove": 1, "log": 0}
 _DEFAULT_ROLE = "viewer"
 
