@@ -341,7 +341,7 @@ def _describe_token(one: Token) -> dict[str, object]:
     return {**asdict(one), "live": one.is_live}
 
 
-def execute_stats(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode | None:
+def count(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode | None:
     """Count the team's builds; None without `--team`. Raises RunnerError."""
     if not given.team:
         return None
