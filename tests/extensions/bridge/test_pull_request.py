@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_rehearsal import rehearse
+from test_bridge_story import rehearse
 
 BACK, READY = "/graphql/convertPullRequestToDraft", "/graphql/markPullRequestReadyForReview"
 
