@@ -22,7 +22,7 @@ from runner.extensions.team.team_budget import describe_bounds, explain_wait, re
 from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.model import Status
 from runner.secrets.redact import redact
-from runner.serve.board import ROUTINE, EventRow, format_seconds
+from runner.serve.builds import ROUTINE, EventRow, format_seconds
 from runner.serve.drawings import SIGNS, TONES, FileDiff, diff_file
 from runner.text.wording import join_few
 
