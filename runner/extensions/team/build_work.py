@@ -24,29 +24,25 @@ from runner.config.paths import Places
 from runner.config.sizes import bytes_of
 from runner.errors import ExitCode, MachineError, RunnerError
 from runner.extensions.team.build_claim import (
+    LONGEST_NOTE,
     Claimer,
+    CommandEnd,
     Heartbeat,
     LostClaimError,
+    WorkEnd,
     claim_build,
+    describe_blocked,
     finish_build,
+    join_lines,
     list_answers,
     note_mine,
     release_build,
+    shorten,
     take_answer,
 )
 from runner.extensions.team.build_clone import BuildClone, trim_clones
 from runner.extensions.team.build_queue import QueuedBuild, short_of
-from runner.extensions.team.build_state import (
-    LONGEST_NOTE,
-    CommandEnd,
-    WorkEnd,
-    count_since_retry,
-    describe_blocked,
-    join_lines,
-    shorten,
-    was_retried,
-)
-from runner.extensions.team.event_rows import list_own_types
+from runner.extensions.team.event_rows import count_since_retry, list_own_types, was_retried
 from runner.extensions.team.projections import JournalCopy
 from runner.extensions.team.store_engine import (
     Doorbell,

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         store_engine,
         team_budget,
     )
+    from runner.extensions.team.build_claim import WorkEnd
     from runner.extensions.team.build_queue import QueuedBuild
-    from runner.extensions.team.build_state import WorkEnd
     from runner.extensions.team.build_work import TeamWorker
     from runner.extensions.team.store_engine import Store
 else:

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.team.build_state import ENDS
+from runner.extensions.team.event_rows import ENDS
 from runner.extensions.team.tables import builds, repositories
 from runner.repo.remote_address import (
     find_branches,

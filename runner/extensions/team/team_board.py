@@ -13,8 +13,7 @@ from msgspec import Struct, field
 from runner.app.inspect.event_log import gist
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.build_queue import find_build, has_asked, list_builds, read_build
-from runner.extensions.team.build_state import ENDS, PENDING
-from runner.extensions.team.event_rows import count_events, read_last, read_lines
+from runner.extensions.team.event_rows import ENDS, PENDING, count_events, read_last, read_lines
 from runner.extensions.team.pending_work import ShownWork, list_shown, read_files
 from runner.extensions.team.repository_list import list_repositories
 from runner.extensions.team.store_engine import BUILDS, NEWS, Doorbell

@@ -17,7 +17,7 @@ from sqlalchemy import case, func, select, text
 from runner import effects
 from runner.errors import RunnerError
 from runner.extensions.team.build_queue import count_states
-from runner.extensions.team.build_state import PENDING
+from runner.extensions.team.event_rows import PENDING
 from runner.extensions.team.store_engine import clock, ring
 from runner.extensions.team.tables import IS_RUNNING, budgets, builds, claims
 from runner.report.documents import document

@@ -14,14 +14,15 @@ from runner.errors import RunnerError
 from runner.extensions.team import store_engine
 from runner.extensions.team.build_claim import write_mine
 from runner.extensions.team.build_queue import cancel_build, find_build, read_build, retry_build
-from runner.extensions.team.build_state import fold_own, refine
 from runner.extensions.team.event_rows import (
     add_lines,
     draw_state,
     find_last_seq,
+    fold_own,
     list_journals,
     note_event,
     read_lines,
+    refine,
 )
 from runner.extensions.team.projections import find_faults, rebuild
 from runner.extensions.team.store_engine import (
