@@ -169,7 +169,7 @@ def test_a_text_that_the_forge_tells_no_more_is_said_to_be_unknown(case):
     case.server.edit_issue("eve", case.number, body="as root")
     del case.server.edits[case.number][0]  # as somebody may delete a text of the history
     assert case.advance() == WAITS
-    assert "The earlier text is not known here" in case.status
+    assert "The runner does not know the earlier text" in case.status
     assert "To approve the new text, comment" not in case.status
 
 
