@@ -414,7 +414,7 @@ def test_it_does_not_end_while_its_pages_are_being_imported(workplace, monkeypat
 def test_a_port_that_is_taken_is_told(workplace, site):
     ended = workplace.runner("serve", "--port", str(site.port))
     assert ended.code == 2
-    assert "this port cannot be used" in ended.err
+    assert f"port {site.port} cannot be used" in ended.err
 
 
 def test_no_server_is_running(workplace):
