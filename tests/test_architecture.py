@@ -155,7 +155,7 @@ def test_only_the_command_line_catches_everything() -> None:
         "runner/cli.py",  # the one door for errors
         "runner/run/regressions/trace.py",  # border to a repository that may hold anything
         "runner/run/workers.py",  # hands a worker's bug to the coordinator
-        "runner/extensions/cluster/entrypoint.py",  # hands it there from another machine, as text
+        "runner/extensions/cluster/remote_worker.py",  # hands it on from another machine, as text
         "runner/extensions/cluster/channel.py",  # border to a worker, which may answer anything
         "runner/extensions/cluster/cluster.py",  # border to a scheduler, which raises anything
         "runner/secrets/detect_secrets.py",  # border of a foreign parser

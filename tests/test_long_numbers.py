@@ -37,7 +37,7 @@ from runner.repo.trailers import parse_message, parse_proof
 from runner.report.decisions_file import DecisionsDocument
 from runner.report.status_line import task_name
 from runner.secrets.allowlist import read_allow_list
-from runner.serve.webhook import _read, _RejectedError
+from runner.serve.guard import _read_bytes, _RefusedError
 from runner.text.foreign_documents import parse_toml
 from runner.text.wording import read_number
 
@@ -307,5 +307,5 @@ def test_a_count_of_settings_that_is_none_is_begun_anew(number):
 
 @NUMBERS
 def test_a_delivery_of_no_length_is_refused(number):
-    with pytest.raises(_RejectedError):
-        _read({"content-length": number}, None).send(None)
+    with pytest.raises(_RefusedError):
+        _read_bytes({"content-length": number}, None).send(None)

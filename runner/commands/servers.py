@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from runner.config import paths
     from runner.editor import language_server
     from runner.mcp_server import server
-    from runner.serve import listener, webhook
+    from runner.serve import guard, listener
 else:
     server = lazy_module("runner.mcp_server.server")
     language_server = lazy_module("runner.editor.language_server")
+    guard = lazy_module("runner.serve.guard")
     listener = lazy_module("runner.serve.listener")
     paths = lazy_module("runner.config.paths")
-    webhook = lazy_module("runner.serve.webhook")
 
 PORTS = 65_536
 _SECONDS_TO_HEAR = 1.0
@@ -99,10 +99,10 @@ def prepare(given: argparse.Namespace, environ: Mapping[str, str]) -> tuple[Mapp
     Raises RunnerError where the page's packages are not installed.
     """
     _require_extra()
-    secret = environ.get(webhook.SECRET_NAME, "").strip()
+    secret = environ.get(guard.WEBHOOK_SECRET, "").strip()
     if given.until_closed:
         threading.Thread(target=_end_with_input, daemon=True).start()
-    return {name: value for name, value in environ.items() if name != webhook.SECRET_NAME}, secret
+    return {name: value for name, value in environ.items() if name != guard.WEBHOOK_SECRET}, secret
 
 
 def _require_extra() -> None:

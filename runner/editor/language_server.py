@@ -25,10 +25,16 @@ import runner
 from runner.app.inspect.causes import format_cause
 from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
 from runner.app.inspect.task_view import portrait
-from runner.editor import completions, mentions, task_standing
-from runner.editor.open_plan import BESIDE, OpenDocuments, path_of_uri
-from runner.editor.source_text import TextPosition, TextSpan, Units
-from runner.editor.task_standing import COMMANDS
+from runner.editor import features, mentions
+from runner.editor.features import COMMANDS
+from runner.editor.open_plan import (
+    BESIDE,
+    OpenDocuments,
+    TextPosition,
+    TextSpan,
+    Units,
+    path_of_uri,
+)
 from runner.errors import RunnerError
 from runner.model import Severity
 from runner.secrets.redact import redact
@@ -39,8 +45,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from runner.editor.open_plan import OpenDocument, OpenPlan
-    from runner.editor.source_text import SourceText
+    from runner.editor.open_plan import OpenDocument, OpenPlan, SourceText
     from runner.plan.diagnostic import Problem
 
 QUIET_SECONDS = 0.3
@@ -145,7 +150,7 @@ def complete(at: Answers, params: lsp.CompletionParams) -> lsp.CompletionList | 
             sort_text=f"{number:05}",
             text_edit=lsp.TextEdit(at.range(document.text, one.span), one.text),
         )
-        for number, one in enumerate(completions.complete(document.plan, document.path, place))
+        for number, one in enumerate(features.complete(document.plan, document.path, place))
     ]
     return lsp.CompletionList(is_incomplete=False, items=items)
 
@@ -158,10 +163,10 @@ def hover(at: Answers, params: lsp.HoverParams) -> lsp.Hover | None:
     document, named = asked
     plan = document.plan
     if named is not None:
-        text, span = task_standing.hover(plan, named, plan.standing()), named.span
+        text, span = features.hover(plan, named, plan.standing()), named.span
     else:
         place = at.place(document, params.position)
-        found = task_standing.field_hover(plan, place) if document.is_plan else None
+        found = features.field_hover(plan, place) if document.is_plan else None
         if found is None:
             return None
         text, span = found
@@ -230,7 +235,7 @@ def list_lenses(at: Answers, params: lsp.CodeLensParams) -> list[lsp.CodeLens] |
             at.range(text, one.span),
             lsp.Command(one.title, one.command, arguments=[uri, one.task] if one.command else None),
         )
-        for one in task_standing.lenses(document.plan, document.plan.standing())
+        for one in features.lenses(document.plan, document.plan.standing())
     ]
 
 
@@ -247,7 +252,7 @@ def list_hints(at: Answers, params: lsp.InlayHintParams) -> list[lsp.InlayHint] 
             tooltip=one.tooltip,
             padding_left=True,
         )
-        for one in task_standing.hints(document.plan, view, first, last)
+        for one in features.hints(document.plan, view, first, last)
     ]
 
 
@@ -291,9 +296,11 @@ def carry_out_command(at: Answers, command: str, arguments: tuple[Any, ...]) -> 
     uri, id_ = (*map(str, arguments), "", "")[:2]
     document = at.documents.find(uri)
     if document is None or all(task.id != id_ for task in document.plan.tasks):
-        raise RunnerError(f'task "{id_}" is not in an open plan', hint="open its plan")
-    words = task_standing.command_line(command, id_)
-    if command in task_standing.IN_TERMINAL:
+        raise RunnerError(
+            f'task "{id_}" is not in an open plan', hint="open the plan that has this task"
+        )
+    words = features.command_line(command, id_)
+    if command in features.IN_TERMINAL:
         return {"terminal": list(words), "folder": str(document.plan.root)}
     text = redact("\n".join(_answer_lines(document.plan, command, id_)))
     return {"title": " ".join(words), "text": text}

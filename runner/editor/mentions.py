@@ -9,7 +9,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.editor.source_text import TextPosition, TextSpan, span_on
+from runner.editor.open_plan import TextPosition, TextSpan, span_on
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Status
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.app.inspect.view import View
-    from runner.editor.open_plan import OpenPlan
-    from runner.editor.source_text import SourceText
+    from runner.editor.open_plan import OpenPlan, SourceText
     from runner.model import Task
     from runner.repo import read
 else:
@@ -213,7 +212,7 @@ def rename_task(
         return []
     taken = next((task for task in plan.tasks if task.id == id_), None)
     if taken is not None:
-        raise RunnerError(f"{id_} is used on line {taken.line}", hint=_FRESH)
+        raise RunnerError(f"{id_} is already used on line {taken.line}", hint=_FRESH)
     if _is_known(plan, id_, view):
         raise RunnerError(f"{id_} was used by an earlier task", hint=_FRESH)
     found = find_references(plan, mention, beside)
@@ -226,7 +225,7 @@ _FRESH = "IDs are never reused: choose one that no task ever had"
 def require_renamable(plan: OpenPlan, mention: Mention, view: View | None) -> None:
     """Raise RunnerError for all that commits, evidence or the journal may know by its name."""
     if mention.kind != "task":
-        raise RunnerError("only a task ID can be renamed here", hint="put the cursor on one")
+        raise RunnerError("only a task ID can be renamed here", hint="put the cursor on a task ID")
     if view is None and plan.project.journal_path.exists():
         raise RunnerError("the journal cannot be read, so no ID can change", hint="runner status")
     if _is_known(plan, mention.name, view):

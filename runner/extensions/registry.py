@@ -38,7 +38,7 @@ OURS = (
         operations=f"{_TEAM}.operations:ROWS",
         flags=(
             FlagGroup("serve", f"{_TEAM}.operations:SERVE_FLAGS", f"{_TEAM}.serve_flags:execute"),
-            FlagGroup("stats", f"{_TEAM}.operations:STATS_FLAGS", f"{_TEAM}.stats_flags:execute"),
+            FlagGroup("stats", f"{_TEAM}.operations:STATS_FLAGS", f"{_TEAM}.store_commands:count"),
         ),
     ),
     Extension(

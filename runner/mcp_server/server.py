@@ -108,7 +108,7 @@ class Server:
         if not isinstance(method, str):
             # Otherwise it is a response, which gets no reply (JSON-RPC 2.0, Response object).
             if "result" not in message and "error" not in message:
-                self._say(_error(_id(id_), RpcError(_REQUEST, "a message needs a method")))
+                self._say(_error(_id(id_), RpcError(_REQUEST, "the message has no method")))
             return
         params = message.get("params", {})
         if "id" not in message:
@@ -249,7 +249,7 @@ def _names_revision(params: Mapping[str, object]) -> bool:
     asked = meta.get(f"{_META}protocolVersion") if isinstance(meta, dict) else None
     if asked is not None and asked not in _REVISIONS:
         data = {"supported": list(_REVISIONS), "requested": str(asked)}
-        raise RpcError(_REVISION, "unsupported revision of the protocol", data)
+        raise RpcError(_REVISION, "unsupported protocol version", data)
     return asked is not None
 
 

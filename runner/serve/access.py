@@ -193,11 +193,11 @@ class FormInput(Struct, frozen=True):
         """Return a text field. Raises RunnerError if it is missing, too long or no text."""
         value = self.fields.get(name, "")
         if not isinstance(value, str) or not _is_text(value):
-            raise RunnerError(f"{name} must be text")
+            raise RunnerError(f"the field {name} must be text")
         if len(value) > most:
-            raise RunnerError(f"{name} has more than {most} characters")
+            raise RunnerError(f"the field {name} has more than {most} characters")
         if needed and not value.strip():
-            raise RunnerError(f"{name} is missing")
+            raise RunnerError(f"the field {name} is missing")
         return value.strip() if most == _LONGEST_REASON else value
 
     def texts(self, name: str) -> tuple[str, ...]:
@@ -208,7 +208,7 @@ class FormInput(Struct, frozen=True):
         if not isinstance(value, list) or not all(
             isinstance(one, str) and _is_text(one) for one in value
         ):
-            raise RunnerError(f"{name} must be a list of strings")
+            raise RunnerError(f"the field {name} must be a list of strings")
         return tuple(value)
 
     def flag(self, name: str) -> bool:

@@ -175,9 +175,9 @@ class BuildApi:
         try:
             fields = json.loads(await request.body() or b"{}")
         except (ValueError, RecursionError) as error:
-            raise RunnerError("the body is not valid JSON") from error
+            raise RunnerError("the request body is not valid JSON") from error
         if not isinstance(fields, dict):
-            raise RunnerError("the body is not a JSON object")
+            raise RunnerError("the request body is not a JSON object")
         result = await run_in_threadpool(self._actions[name], build, FormInput(fields))
         return JSONResponse({"text": result.text, "next": result.next, "tone": result.tone})
 

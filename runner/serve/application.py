@@ -111,7 +111,7 @@ def assemble(
 
     def not_found(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # as registered below
-        shown = RunnerError("page not found" if error.status_code == 404 else "not allowed")  # noqa: PLR2004
+        shown = RunnerError("page not found" if error.status_code == 404 else "method not allowed")  # noqa: PLR2004
         return _answer(pages, request, shown, error.status_code)
 
     return Starlette(
@@ -165,7 +165,7 @@ class _Sessions:
         if given is None:
             is_team = self._access.is_team
             message = "this token is not valid" if is_team else "this link is invalid or was used"
-            hint = "ask an admin of your team" if is_team else "runner serve --link"
+            hint = "ask an admin of your team for a new one" if is_team else "runner serve --link"
             return JSONResponse({"error": {"message": message, "hint": hint}}, 401)
         cookie, secret = given
         answer = JSONResponse({"secret": secret})
@@ -204,7 +204,9 @@ def approve_item(build: Build, given: FormInput) -> Notice:
             return Notice(
                 f"{names} approved", f"{held.culprit} lands once {missing} is also approved"
             )
-        return Notice(f"{names} approved", f"It is rebuilt on the change of {held.culprit}")
+        return Notice(
+            f"{names} approved", f"The runner rebuilds it on the change of {held.culprit}"
+        )
     return Notice(f"{names} approved", _goes_on(project))
 
 
@@ -235,10 +237,10 @@ _REJECTED = {
     Became.REJECTED: "{0} rejected",
     Became.DROPPED: "{0} rejected; the tasks that it breaks are DONE again",
     Became.DROPPED_LATER: "{0} rejected; the next run drops it",
-    Became.PLANNED_AGAIN: "the plan of {0} was rejected: it is planned again",
-    Became.OUT_OF_PLANS: "the last plan of {0} was rejected: the next run blocks the task",
-    Became.DENIED: "{0} continues without it",
-    Became.STANDS: "{0} stays as it was built: DONE",
+    Became.PLANNED_AGAIN: "the plan of {0} was rejected: its implementer writes another one",
+    Became.OUT_OF_PLANS: "plan of {0} rejected, the last one allowed: the next run blocks the task",
+    Became.DENIED: "request denied; {0} continues without it",
+    Became.STANDS: "{0} is not rebuilt: it stays DONE",
 }
 
 
@@ -254,7 +256,11 @@ class _PageEditor(Struct, frozen=True):
             return content
         known = EditableText.of(content)
         if known is None:
-            raise RunnerError("this file is not plain text", where=path, hint="runner edit ID")
+            raise RunnerError(
+                "this file is not plain text",
+                where=path,
+                hint=f"runner edit {self.given.text('item')}",
+            )
         return known.encode(self.given.text(name, most=1 << 20))
 
     def try_again(self, findings: tuple[Finding, ...]) -> bool:
@@ -274,7 +280,9 @@ def edit_item(build: Build, given: FormInput) -> Notice:
             editor = _DraftEditor(given.text(name, most=1 << 20))
             edited = draft_answers.edit_draft(project, item, editor)
             return Notice(
-                f"{item} is unchanged" if edited is None else f"{item} is edited and still waits"
+                f"{item} is unchanged"
+                if edited is None
+                else f"{item} is edited and waits for your approval"
             )
         came = held_edit.edit(project, (item,), _PageEditor(given), _ignore, seen=seen, via=VIA)
     if all(one.became is Became.UNCHANGED for one in came):
@@ -297,7 +305,7 @@ def _is_draft(item: str) -> bool:
 
 def _goes_on(project: Project) -> str:
     lives = View.of(project).live
-    return "The run picks it up" if lives else "Start the build to continue"
+    return "The active run continues with it" if lives else "Start the build to continue"
 
 
 def _ignore(_: Answered) -> None:
@@ -342,7 +350,7 @@ class Runs:
             return Notice("the build has started")
         text = str(document.get("said") or answer.text).strip()
         if document.get("exit") == 0:
-            return Notice("nothing is left to do: everything is DONE")
+            return Notice("nothing to do: all tasks are DONE")
         return Notice(text or "the build has ended", tone="bad" if answer.failed else "ask")
 
 
@@ -365,7 +373,9 @@ def save_plan(build: Build, given: FormInput) -> Notice:
         data = save_plan_text(project, text, seen)
     mistakes = sum(one.is_error for one in project.check_text(data, project.plan(data)).problems)
     if mistakes:
-        return Notice(f"saved; mistakes to fix: {mistakes}", "Each is shown at its line", "ask")
+        return Notice(
+            f"saved; mistakes to fix: {mistakes}", "The Plan page shows each at its line", "ask"
+        )
     return Notice("saved", "Start the build to continue")
 
 
@@ -375,15 +385,17 @@ def change_tasks(build: Build, given: FormInput) -> Notice:
     known = [task.id for task in project.outline().tasks]
     ids = tuple(dict.fromkeys(find_id(word, known) for word in given.texts("tasks")))
     if not ids:
-        raise RunnerError("no tasks given", hint="task IDs, such as TASK-003")
+        raise RunnerError("no tasks given", hint="name tasks by ID, such as TASK-003")
     text = given.text("text", needed=True)
     confirmed = given.flag("confirmed")
     recorded = change(project, ChangeRequest(ids, text, dry_run=not confirmed))
     stale = ", ".join(one.id for one in recorded.change.stale) or "nothing"
     if not confirmed:
-        return Notice(f"would become STALE: {stale}", "Confirm to record it", "ask")
+        return Notice(
+            f"tasks that would become STALE: {stale}", "To record the change, confirm it", "ask"
+        )
     return Notice(
-        f"CHANGE-{recorded.number:03d} recorded", f"STALE: {stale}; they wait under Review"
+        f"CHANGE-{recorded.number:03d} recorded", f"Tasks that are STALE now, see Review: {stale}"
     )
 
 

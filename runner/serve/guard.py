@@ -5,13 +5,23 @@ of an exact list (against DNS rebinding), Origin and Sec-Fetch-Site say who asks
 w3.org/TR/fetch-metadata), a body is small and of a type that a foreign form cannot send unasked.
 Requests in progress are limited for each session and for all clients without one; bodies, answers
 and event streams are counted apart, so that filling one kind still leaves pages to open.
+
+`Webhook` takes `POST /hooks/github`, with which a forge reports news. A forge has neither session
+nor Host: a signature by a shared secret identifies it (docs.github.com, "Validating webhook
+deliveries"). Only the repository's name is read. A repeated delivery wakes nobody, and the next
+check of the bridge makes up for a lost one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
+import json
 import math
-from collections import Counter
+import re
+import time
+from collections import Counter, OrderedDict
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from enum import Enum
 from http import HTTPStatus
@@ -23,7 +33,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
+from runner.app.forge_wake import wake_bridge
 from runner.errors import RunnerError
+from runner.serve.access import Bucket
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
@@ -33,6 +45,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from runner.config.paths import Places
     from runner.serve.access import Access, BrowserSession
 
 MOST_BODY = 1 << 20
@@ -171,7 +184,9 @@ class Guard:
             async with self._limits.await_body(owner):
                 return await _read_body(headers, receive)
         except TimeoutError:
-            raise _RefusedError(RequestRefusal(408, "the body did not arrive in time")) from None
+            raise _RefusedError(
+                RequestRefusal(408, "the request body did not arrive in time")
+            ) from None
 
     def _answer(self, refusal: RequestRefusal, path: str, headers: Headers) -> Response:
         is_page = headers.get("sec-fetch-dest") == "document"
@@ -184,7 +199,7 @@ class Guard:
         # Readers may differ on two Host lines; RFC 9112, 3.2 rejects both. 421 is RFC 9110,
         # 15.5.20: not the intended origin.
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            raise _RefusedError(RequestRefusal(421, "the Host is not a name of this server"))
+            raise _RefusedError(RequestRefusal(421, "the Host header is not a name of this server"))
         if method not in ("GET", "HEAD", "POST"):
             raise _RefusedError(RequestRefusal(405, "only GET, HEAD and POST are supported"))
         site = headers.get("sec-fetch-site")
@@ -256,8 +271,12 @@ def _find_kind(method: str, path: str, headers: Headers) -> RequestKind:
 async def _read_body(headers: Headers, receive: Receive) -> bytes:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in _TYPES:
-        raise _RefusedError(RequestRefusal(415, "a body must be JSON or a form"))
-    too_large = RequestRefusal(413, f"the body is larger than {MOST_BODY} bytes")
+        raise _RefusedError(RequestRefusal(415, "a request body must be JSON or a form"))
+    return await _read_bytes(headers, receive)
+
+
+async def _read_bytes(headers: Headers, receive: Receive) -> bytes:
+    too_large = RequestRefusal(413, f"the request body is larger than {MOST_BODY} bytes")
     length = headers.get("content-length", "0")
     if not 0 <= read_number(length) <= MOST_BODY:
         raise _RefusedError(too_large)
@@ -265,7 +284,7 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise _RefusedError(RequestRefusal(400, "the body is incomplete"))
+            raise _RefusedError(RequestRefusal(400, "the request body is incomplete"))
         piece: bytes = message.get("body", b"")
         # A Content-Length may be wrong, and a chunked body has none: count the bytes.
         body += piece
@@ -374,3 +393,90 @@ class RequestLimits:
             del self._bodies[oldest]
             if not oldest.expired():
                 oldest.reschedule(0)
+
+
+WEBHOOK_SECRET = "GITHUB_WEBHOOK_SECRET"
+_WEBHOOK_PATH = "/hooks/github"
+_SIGNATURE = re.compile(r"sha256=([0-9a-f]{64})")
+_DELIVERY = re.compile(r"[0-9a-fA-F-]{8,64}")
+_REMEMBERED = 4096
+"""Deliveries remembered to detect repeats."""
+_BURST, _PER_SECOND = 60.0, 10.0
+
+
+class Webhook:
+    """Stands before an application: answers its own path, and hands on everything else."""
+
+    def __init__(self, app: ASGIApp, secret: str, places: Places) -> None:
+        self._app, self._secret, self._places = app, secret.encode(), places
+        self._bucket = Bucket(_BURST, _PER_SECOND)
+        self._limits = RequestLimits()
+        self._seen: OrderedDict[str, None] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or scope["path"] != _WEBHOOK_PATH:
+            await self._app(scope, receive, send)
+            return
+        try:
+            document = await self._hear(scope, receive)
+            answer = JSONResponse(document, 202)
+        except _RefusedError as refused:
+            answer = JSONResponse({"error": {"message": str(refused)}}, refused.refusal.status)
+        answer.headers["cache-control"] = "no-store"
+        answer.headers["x-content-type-options"] = "nosniff"
+        await answer(scope, receive, send)
+
+    async def _hear(self, scope: Scope, receive: Receive) -> dict[str, object]:
+        if scope["method"] != "POST":
+            raise _RefusedError(RequestRefusal(405, "a delivery must be a POST"))
+        if self._bucket.take(time.monotonic()):
+            raise _RefusedError(RequestRefusal(429, "too many deliveries"))
+        headers = Headers(scope=scope)
+        if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            raise _RefusedError(
+                RequestRefusal(415, "the content type of the webhook must be application/json")
+            )
+        signatures = headers.getlist("x-hub-signature-256")
+        signed = _SIGNATURE.fullmatch(signatures[0]) if len(signatures) == 1 else None
+        if signed is None:
+            raise _RefusedError(RequestRefusal(401, "missing or invalid X-Hub-Signature-256"))
+        try:
+            async with self._limits.await_body(""):
+                body = await _read_bytes(headers, receive)
+        except TimeoutError:
+            raise _RefusedError(
+                RequestRefusal(408, "the request body did not arrive in time")
+            ) from None
+        # Before parsing: without the secret no data reaches the JSON parser. The comparison takes
+        # constant time, as GitHub's page requires.
+        made = hmac.new(self._secret, body, hashlib.sha256).hexdigest()
+        if not hmac.compare_digest(made, signed[1]):
+            raise _RefusedError(RequestRefusal(401, "the signature does not match the secret"))
+        if self._is_known(headers.get("x-github-delivery", "")):
+            return {"woken": False, "why": "this delivery was already received"}
+        return {"woken": await asyncio.to_thread(wake_bridge, self._places, _find_name(body))}
+
+    def _is_known(self, delivery: str) -> bool:
+        """Return whether a delivery was already received."""
+        if not _DELIVERY.fullmatch(delivery):
+            raise _RefusedError(RequestRefusal(400, "missing or invalid X-GitHub-Delivery"))
+        known = delivery in self._seen
+        self._seen[delivery] = None
+        self._seen.move_to_end(delivery)
+        while len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return known
+
+
+def _find_name(body: bytes) -> str:
+    """Return the repository in a webhook delivery; empty if it names none."""
+    try:
+        document = json.loads(body)
+    # A hundred thousand brackets make CPython's decoder raise RecursionError, which is not a
+    # ValueError.
+    except (ValueError, RecursionError):
+        raise _RefusedError(RequestRefusal(400, "the request body is not valid JSON")) from None
+    repository = document.get("repository") if isinstance(document, dict) else None
+    name = repository.get("full_name") if isinstance(repository, dict) else None
+    return name if isinstance(name, str) else ""

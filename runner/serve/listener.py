@@ -36,14 +36,13 @@ if TYPE_CHECKING:
     from uvicorn.server import ServerState
 
     from runner.config.paths import Places
-    from runner.serve import application, guard, webhook
+    from runner.serve import application, guard
     from runner.serve.builds import Builds
     from runner.serve.guard import Gateway
 else:
     uvicorn = lazy_module("uvicorn")
     application = lazy_module("runner.serve.application")
     guard = lazy_module("runner.serve.guard")
-    webhook = lazy_module("runner.serve.webhook")
 
 LOOPBACK = "127.0.0.1"
 MOST_OF_ADDRESS = 64
@@ -91,7 +90,7 @@ class ListenAddress(Struct, frozen=True):
             where = f"{address}:{port}"
             hint = "--port 0 selects a free port"
             raise RunnerError(
-                f"this port cannot be used: {error.strerror}", where=where, hint=hint
+                f"port {port} cannot be used: {error.strerror}", where=where, hint=hint
             ) from error
         listener.listen(_BACKLOG)
         return cls(listener, listener.getsockname()[1])
@@ -187,7 +186,7 @@ def guard_application(
 ) -> ASGIApp:
     """Wrap an application with the guard, and with the webhook if it has a secret."""
     guarded = guard.Guard(app, access, gateway)
-    return webhook.Webhook(guarded, hook_secret, places) if hook_secret else guarded
+    return guard.Webhook(guarded, hook_secret, places) if hook_secret else guarded
 
 
 def run_server(

@@ -55,8 +55,14 @@ from runner.report.acceptance_table import describe_table
 from runner.run.review import open_questions
 from runner.secrets.redact import redact
 from runner.serve.access import FormInput
-from runner.serve.board import count_waiting, describe_board, describe_event, format_seconds
-from runner.serve.builds import Build, NoBuildError
+from runner.serve.builds import (
+    Build,
+    NoBuildError,
+    count_waiting,
+    describe_board,
+    describe_event,
+    format_seconds,
+)
 from runner.serve.drawings import SIGNS, TONES, diff_file
 from runner.text.display import display
 from runner.text.wording import moment, short
@@ -75,8 +81,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Finding, Proof
     from runner.project import Project
     from runner.serve.access import Notice
-    from runner.serve.board import Board
-    from runner.serve.builds import Builds
+    from runner.serve.builds import Board, Builds
     from runner.serve.drawings import FileDiff
 
     Rows = list[dict[str, object]]
@@ -407,7 +412,7 @@ def inspect_item(build: Build, id_: str) -> InspectedItem:
         if one is None:
             raise RunnerError(
                 f"{id_} has nothing to approve",
-                hint="it was already answered",
+                hint="somebody already answered it; open Review for what still waits",
                 code=ExitCode.CONFLICT,
             )
         contracts = find_contract_documents(project)

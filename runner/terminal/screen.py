@@ -1,11 +1,4 @@
-"""Draw on a terminal: paged texts, redrawn texts, slow-operation notices.
-
-Long texts on a terminal, page by page in the person's own pager.
-
-`--watch`: again when something was saved, until Ctrl-C.
-
-A word on standard error where something takes longer than a person waits without one.
-"""
+"""Draw on a terminal: page long texts, redraw at changes, report slow operations."""
 
 from __future__ import annotations
 
@@ -25,12 +18,11 @@ from runner.process.tools import NOT_FOUND, run_interactive
 from runner.text.display import display, format_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TextIO, TypeAlias
 
-    Look: TypeAlias = "tuple[tuple[int, int, int] | None, ...]"
-    "What a change of files is seen by: inode, size and time of each; None for one that is not."
-    from collections.abc import Iterator
+    FileStamps: TypeAlias = "tuple[tuple[int, int, int] | None, ...]"
+    "Inode, size and time of each file; None for a missing one."
 
 # --- a page ---------------------------------------------------------------------------
 
@@ -84,7 +76,7 @@ _CLEAR = "\x1b[H\x1b[2J"
 """Home, then clear the screen (ECMA-48); the scrollback belongs to the user."""
 
 
-def look_at(files: Iterable[Path]) -> Look:
+def look_at(files: Iterable[Path]) -> FileStamps:
     """Return the current stat of these files, without reading them."""
     return tuple(map(_look, files))
 

@@ -43,7 +43,7 @@ else:
 
 REFUSED = "your edit was refused; the proposal is unchanged"
 NO_REASON = "a rejection needs a reason: the next attempt reads it"
-PROVING = "testing your edit; it lands as you saved it"
+PROVING = "testing your edit; if it passes, it lands as you saved it"
 UNCHANGED = "nothing changed"
 _MOVES = {"n": Answer.NEXT, "p": Answer.PREVIOUS}
 _KEYED = re.compile(r"\[\w\]")
@@ -146,14 +146,14 @@ class TerminalAsker:
     def _show_others(self, others: Sequence[ProvenProposal]) -> Reply | None:
         """Show what else waits, whole; a yes is one to all of it, and to the task at hand."""
         if not others:
-            print("nothing else is waiting yet", file=sys.stderr)
+            print("no other proven task is waiting yet", file=sys.stderr)
             return None
         for one in others:
             for place, change in enumerate(one.changes, start=1):
                 spot = Spot(place, len(one.changes))
                 self._show(one.task, change, one.before(change.path), spot)
         names = ", ".join(display(one.task.id) for one in others)
-        typed = single_key.read_key(f"apply these of {names}, and this one? [y]es or [n]o? ")
+        typed = single_key.read_key(f"apply the changes of {names} and this one? [y]es or [n]o? ")
         if (typed or "").lower()[:1] != "y":
             return None
         seen = tuple((one.task.id, change) for one in others for change in one.changes)
@@ -381,7 +381,7 @@ class StagedDialogue(Struct, frozen=True):
             print("refused: nothing was staged", file=sys.stderr)
             return ExitCode.FAILED
         if proposed.replaced:
-            print(f"it replaces {proposed.replaced}", file=sys.stderr)
+            print(f"this proposal replaces {proposed.replaced}", file=sys.stderr)
         if _at_terminal():
             self._show(proposed.staged, self.proposals.staging.read(proposed.staged))
         _say(proposed.findings)

@@ -453,7 +453,7 @@ def test_a_second_proposal_says_which_one_it_replaces(repository):
     first = the_id(repository)
     assert "replaces" not in stage(repository).err  # the same bytes are the same proposal
     repository.write("proposed", "three\n")
-    assert f"it replaces {first}\n" in stage(repository).err
+    assert f"this proposal replaces {first}\n" in stage(repository).err
     second = the_id(repository)
     assert standings(repository) == {first: "replaced", second: "waits"}
     assert "replaced it" in repository.runner("staged-write", "show", first).err

@@ -7,7 +7,9 @@ import signal
 import time
 from pathlib import Path
 
+import held_out_plans
 import pytest
+from held_out_plans import TESTS, told
 from mcp_client import MODERN, McpClient
 
 from runner.mcp_server.server import TOOLS, CallResult, Server
@@ -380,3 +382,22 @@ def test_nothing_heavy_is_loaded_before_the_first_answer(workplace, client):
     asked.shake()
     loaded = Path(f"/proc/{asked.process.pid}/maps").read_text()
     assert "pydantic" not in loaded
+
+
+def test_every_tool_that_reads_tells_states_and_counts_alone(workplace, monkeypatch):
+    held_out_plans.failed(workplace, monkeypatch)
+    client = McpClient(workplace.root)
+    try:
+        client.shake()
+        tools = client.ask("tools/list")["result"]["tools"]
+        reads = [one["name"] for one in tools if one["annotations"]["readOnlyHint"]]
+        said = {
+            name: json.dumps([client.call(name), client.call(name, task="TASK-001")])
+            for name in reads
+        }
+    finally:
+        client.process.kill()
+        client.process.wait()
+    assert {name: told(text) for name, text in said.items() if told(text)} == {}
+    assert "3 of 3 held-out tests fail: A1, A2" in said["show"]
+    assert TESTS in said["show"]

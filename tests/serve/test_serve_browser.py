@@ -1,12 +1,16 @@
-"""What people do at the page in a real browser: several at once, several tabs, a bad neighbour."""
+"""The page in a browser: it works, follows a build live, and has no accessibility fault."""
 
 import contextlib
 import http.server
 import json
 import re
+import shutil
+import sys
 import threading
 import time
+from pathlib import Path
 
+import pytest
 from held_out_plans import WRONG, planned
 from site_plans import GREET, HOSTILE, NOTE, journal
 
@@ -268,3 +272,195 @@ def test_failed_held_out_tests_appear_at_a_click(workplace, serve, person, monke
     tab.script("document.querySelector('.answers .button[data-press=a]').click()")
     tab.until("document.querySelector('#said').innerText.includes('TASK-001 approved')")
     assert tab.errors == []
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "bookings"
+RULE = "one.start < other.end and other.start < one.end"
+TOUCHING = "one.start <= other.end and other.start <= one.end"
+WAITS = """\
+## TASK-005: What takes its time
+
+- Status: PENDING
+- Depends on: TASK-001
+- Command: `until test -e "{mark}"; do sleep 0.1; done`
+- Proof: none — it only waits
+"""
+TOUCH = """\
+## TASK-004: Bookings that touch overlap
+
+- Status: PENDING
+- Depends on: TASK-002
+- Output files: `booking/overlap.py`
+- Proof: none — the room is cleaned between two guests
+
+{block}
+"""
+
+
+def sections():
+    """Package, model and rule of the example, and the block that has the rule."""
+    text = (EXAMPLE / "TASK-GRAPH.md").read_text("utf-8")
+    head, *found = text.split("\n## ")
+    block = found[2].partition("```python file=booking/overlap.py")[2].partition("```\n")[0]
+    fence = f"```python file=booking/overlap.py{block}```\n"
+    return head, found[:3], fence.replace(RULE, TOUCHING)
+
+
+def tell(text):
+    """The film: `pytest -s` shows it."""
+    sys.stdout.write(f"{text}\n")
+
+
+@pytest.fixture
+def mark(workplace, tmp_path, monkeypatch):
+    """Three tasks are DONE; of two more one breaks the third, and one waits for this file."""
+    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
+    mark = tmp_path / "go-on"
+    for name in ("FILE_OWNERSHIP_MAP.md", "PATTERN_INDEX.md"):
+        shutil.copy(EXAMPLE / name, workplace.root)
+    shutil.copytree(EXAMPLE / "patterns", workplace.root / "patterns")
+    head, first, block = sections()
+    plan = "\n## ".join([head, *first])
+    workplace.commit({"TASK-GRAPH.md": plan}, "plan")
+    assert workplace.run().code == 0
+    more = TOUCH.format(block=block) + "\n" + WAITS.format(mark=mark)
+    workplace.commit({"TASK-GRAPH.md": f"{workplace.read('TASK-GRAPH.md')}\n{more}"}, "more")
+    return mark
+
+
+def test_a_held_regression_is_answered_while_the_build_runs(workplace, serve, person, mark):
+    site = serve()
+    tab = person().tab()
+    tab.enter(site.new_link())
+    tab.until("document.body.innerText.includes('3 of 5')")
+    tell("Ada opens the link: 3 of 5 done, all proven. She presses Start the build.")
+    tab.press("form[hx-post$='/do/run'] button")
+    tab.until("!!document.querySelector('form[hx-post$=\"/do/stop\"]')")
+    tab.until("!!document.querySelector('a.alive')")
+    tell("Start has become Stop. In the graph TASK-005 breathes: it is at work.")
+    tab.until("!!document.querySelector('.tabs .count')")
+    tell("Beside Review stands a number: something waits, and the build goes on.")
+    tab.script("document.activeElement.blur()")
+    tab.key("g")
+    tab.key("r")
+    tab.until("location.pathname.endsWith('/review') && !!document.querySelector('[data-row]')")
+    rows = tab.script("[...document.querySelectorAll('[data-row]')].map(one => one.innerText)")
+    tell(f"g r: {rows[0]!r} is first.")
+    assert "breaks other tasks" in rows[0]
+    tab.go(f"{site.origin}/b/{site.build}/review/TASK-004")
+    said = tab.text
+    assert "TASK-003" in said
+    assert TOUCHING in said
+    tell("She opens it: the one line that changed, side by side, and that it breaks TASK-003.")
+    tab.until("!!sessionStorage.getItem('runner-secret') && !!window.htmx")
+    tab.key("r")
+    tab.type("input[name=reason]", "guests may be back to back")
+    tab.press(".reject button")
+    answer = tab.until("document.querySelector('#said').innerText")
+    tell(f"r, 'guests may be back to back', Enter: {answer!r}.")
+    assert "TASK-004 rejected" in answer
+    assert "Start the build again" in answer
+    assert site.api(f"/builds/{site.build}")[1]["run"] is not None  # it never stopped for that
+    mark.touch()
+    tab.go(f"{site.origin}/b/{site.build}")
+    tab.until("!document.querySelector('form[hx-post$=\"/do/stop\"]') && !!window.htmx")
+    tell("TASK-005 ends, and so does the run; the page says so by itself. She starts it again.")
+    tab.press("form[hx-post$='/do/run'] button")
+    tab.until("document.querySelector('.figures').innerText.includes('4 of 5')")
+    tell("4 of 5 done: the change is dropped, TASK-003 stands.")
+    (refused,) = journal(workplace, "write.rejected")
+    assert " via page by " in refused["producer"]
+    assert RULE in workplace.read("booking/overlap.py")
+    assert tab.errors == []
+
+
+AXE = Path(__file__).parent / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+MISSING = "axe-core is not installed: npm ci --prefix tests/serve/axe"
+WIDTHS = (360, 1440)
+FAULTS = """
+axe.run(document, {resultTypes: ["violations"]}).then(found => found.violations
+  .filter(one => ["serious", "critical"].includes(one.impact))
+  .flatMap(one => one.nodes.map(node => `${one.id}: ${node.html.slice(0, 160)} ${
+    node.any.map(why => why.message).join("; ")}`)))
+"""
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+MORE = """\
+## TASK-003: What a person has to write
+- Status: BLOCKED — nobody knows how
+- Depends on: TASK-001
+- Output files: `by/hand.txt`
+- Proof: none — it is looked at
+
+Words, and `code`.
+
+## TASK-004: A rule that is long enough to need more than one line on a narrow screen, and goes on
+- Status: PENDING
+- Depends on: TASK-002, TASK-003
+- Output files: `a/very/long/path/that/does/not/fit/on/a/narrow/screen/at_all_whatever_one_does.py`
+- Test contracts:
+  - TC-004 (unit): `python3 -m unittest a.very.long.path.that.does.not.fit.on.a.narrow.screen`
+"""
+SHORT = GREET.replace('TEXT = "hello"', 'TEXT = "hello"\nNAME = "you"')
+PAGES = ("", "/review", "/plan", "/plan?edit", "/log", "/time", "/new")
+
+
+@pytest.fixture
+def full(workplace, serve):
+    """Something of each kind: done, held, blocked, waiting, with mistakes in the plan."""
+    workplace.commit({"greet.py": "TEXT = ''\nOLD = 1\n"})
+    workplace.plan(SHORT, NOTE, MORE)
+    assert workplace.run("--review", "prompt", "TASK-001").code == 3
+    assert workplace.runner("approve", "TASK-001").code == 0
+    workplace.run("TASK-001")
+    assert workplace.run("--review", "prompt", "TASK-002").code == 3
+    workplace.plan(SHORT.replace("PENDING", "DONE"), NOTE, MORE + "- Depends on: TASK-099\n")
+    other = workplace.root.parent / "other"
+    other.mkdir()
+    (other / ".git").symlink_to(workplace.root / ".git")
+    return serve("--also", str(other))
+
+
+def look_for_faults(tab, address):
+    found = []
+    for dark in (False, True):
+        for width in WIDTHS:
+            tab.as_seen(width=width, dark=dark)
+            tab.go(address)
+            tab.script(AXE.read_text() + ";0")
+            said = [f"{'dark' if dark else 'light'} {width}: {one}" for one in tab.script(FAULTS)]
+            if (wider := tab.script(WIDER)) > 0:
+                said.append(f"{width}: {wider} px wider than the window")
+            found += [f"{address.partition('/b/')[2]} {one}" for one in said]
+    return found
+
+
+@pytest.mark.nightly(
+    sibling="tests/serve/test_serve_browser.py::test_empty_pages_have_no_serious_fault_and_say_what_to_type"
+)
+@pytest.mark.skipif(not AXE.exists(), reason=MISSING)
+def test_full_pages_have_no_serious_fault(full, person):
+    tab = person().tab()
+    tab.enter(full.new_link())
+    here = f"{full.origin}/b/{full.build}"
+    addresses = [here + path for path in (*PAGES, "/review/TASK-002", "/review/TASK-003")]
+    addresses += [f"{here}/tasks/TASK-{number:03d}" for number in (1, 2, 3, 4)]
+    addresses += [f"{here}/review/TASK-001", f"{full.origin}/", f"{full.origin}/none"]
+    assert [fault for one in addresses for fault in look_for_faults(tab, one)] == []
+
+
+@pytest.mark.skipif(not AXE.exists(), reason=MISSING)
+def test_empty_pages_have_no_serious_fault_and_say_what_to_type(workplace, serve, person):
+    workplace.commit()
+    site = serve()
+    tab = person().tab()
+    tab.enter(site.new_link())
+    here = f"{site.origin}/b/{site.build}"
+    assert look_for_faults(tab, here) == []
+    assert "runner init" in tab.text
+    workplace.plan()
+    says = {"": "runner draft", "/review": "runner run --review prompt", "/log": "runner"}
+    for path in PAGES:
+        assert look_for_faults(tab, here + path) == []
+        assert says.get(path, "") in tab.text
+    assert look_for_faults(tab, f"{site.origin}/open") == []
+    assert "runner serve --link" in tab.text

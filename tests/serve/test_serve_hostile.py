@@ -1,5 +1,6 @@
 """What another site, another server on this host, or a broken client can do here: nothing."""
 
+import hashlib
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from site_process import PATIENCE
 from runner.config.paths import Places
 from runner.serve import application, listener
 from runner.serve.builds import Builds
+from runner.serve.pages import HERE
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -412,10 +414,27 @@ def test_it_does_not_end_while_its_pages_are_being_imported(workplace, monkeypat
 def test_a_port_that_is_taken_is_told(workplace, site):
     ended = workplace.runner("serve", "--port", str(site.port))
     assert ended.code == 2
-    assert "this port cannot be used" in ended.err
+    assert f"port {site.port} cannot be used" in ended.err
 
 
 def test_no_server_is_running(workplace):
     ended = workplace.runner("serve", "--link")
     assert ended.code == 2
     assert "no server is running" in ended.err
+
+
+HTMX = ("2.0.11", "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717")
+"""Version, and SHA-256 of `dist/htmx.min.js` in the package htmx.org of that version."""
+
+
+def test_htmx_is_the_file_of_its_release_with_its_licence():
+    version, digest = HTMX
+    content = (HERE / "static" / "htmx.min.js").read_bytes()
+    assert hashlib.sha256(content).hexdigest() == digest
+    assert f'version:"{version}"'.encode() in content
+    assert "Zero-Clause BSD" in (HERE / "static" / "htmx.LICENSE.txt").read_text()
+
+
+def test_every_script_and_style_is_one_that_is_known():
+    known = {"htmx.min.js", "htmx.LICENSE.txt", "icon.svg", "page.css", "page.js"}
+    assert {one.name for one in (HERE / "static").iterdir()} == known

@@ -5,7 +5,7 @@ import time
 import pytest
 from site_plans import GREET, NOTE
 from team_people import HERE, Team
-from test_serve_accessible import AXE, MISSING, look_for_faults
+from test_serve_browser import AXE, MISSING, look_for_faults
 
 from runner.extensions.team.build_queue import (
     BuildOrder,

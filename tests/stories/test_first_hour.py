@@ -67,7 +67,7 @@ def test_an_edit_that_is_saved_at_the_review_is_the_approval(workplace, tmp_path
     with terminal_of(workplace, *words, **environ) as terminal:
         terminal.until("[w]ait?")
         terminal.send("e")
-        terminal.until("testing your edit; it lands as you saved it")
+        terminal.until("testing your edit; if it passes, it lands as you saved it")
         assert terminal.wait() == 0
     assert workplace.read("a.txt") == "mine\n"
     assert terminal.said.count("wants to create") == 1  # it is not asked about again

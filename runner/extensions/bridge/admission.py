@@ -1,15 +1,12 @@
-"""Decide which comments on an issue count, by the role of their author.
+"""Decide which labels and comments on an issue count, by the role of their author.
 
-Who is heard. Whether an issue may be worked on, and with which text, a writer's label says.
+The text of an issue counts as it was when somebody with push access added the label. If somebody
+without push access edits it later, nothing begins until somebody with push access accepts the new
+text. A text that is already planned stays in use, whoever edits it. Times are the forge's, in
+seconds; events of the same second count as later.
 
-The text counts as it was when somebody who may push put the label on. Who may not push may edit
-it afterwards: then nothing begins before somebody who may push has the text count as it is now. Of
-a text that was taken already every later one waits, whoever wrote it. Times are the forge's, whole
-seconds; what happened in the same second counts as after.
-
-What a person may say in a comment: `/runner approve 3f2a9c1b` and its like, on its first line.
-
-The runner ignores every other comment. This module only parses; others check the author.
+A command such as `/runner approve 3f2a9c1b` is on the first line of a comment; the runner ignores
+every other comment.
 """
 
 from __future__ import annotations

@@ -48,7 +48,9 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LOST, _BUSY = frozenset({500, 502, 503, 504}), frozenset({403, 429})
 _FINE, _UNCHANGED, _UNKNOWN, _FORBIDDEN = 200, 304, 401, 403
 _LONGEST_MESSAGE = 300
-_MOVED = dict.fromkeys((301, 302, 307, 308), "it moved or was renamed: check --repo and --api")
+_MOVED = dict.fromkeys(
+    (301, 302, 307, 308), "the repository moved or was renamed: check --repo and --api"
+)
 _SAME = object()
 """Marks that the document with the sent tag is unchanged."""
 
@@ -128,7 +130,7 @@ class ForgeHttp(Struct):
             url = following
         raise ForgeError(
             f"the forge has more than {MOST_PAGES} pages for {self._hide(url)}",
-            hint=hint or "this issue is skipped: close it and open a new one",
+            hint=hint or "the bridge skips this issue: close it and open a new one",
             status=_FINE,
         )
 
@@ -273,7 +275,7 @@ class ForgeHttp(Struct):
         pause = _find_pause(error.code, error.headers)
         if pause is not None:
             return self._leave_alone(pause)
-        message = self._message_of(error) or "without a reason"
+        message = self._message_of(error) or "(no reason given)"
         hint = {
             _UNKNOWN: "the token is invalid or expired",
             _FORBIDDEN: "the token lacks a permission: docs/guides/team.md lists what it needs",

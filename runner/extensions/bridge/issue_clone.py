@@ -231,7 +231,9 @@ class IssueClone(Struct):
         project = self._open()
         named = f"DRAFT-{draft.number}"
         if find_draft(project, named).digest != draft.digest:
-            raise RunnerError(f"{named} has changed since it was read", hint="read it again")
+            raise RunnerError(
+                f"{named} changed after it was shown", hint="read the new version, then answer"
+            )
         approve_draft(project, named, by, f"tracker by {by}")
 
     def reject(self, draft: DraftProposed, reason: str, place: str = "") -> CommandExit:
@@ -299,7 +301,7 @@ class IssueClone(Struct):
         if holder is not None:
             raise RunnerError(
                 f"a run is active in {self.place}: {holder}",
-                hint="the bridge cleans up after that run",
+                hint="wait until it ends; then the bridge removes the branch",
                 code=ExitCode.CONFLICT,
             )
         with Repository.open(self.place) as repository:

@@ -15,8 +15,15 @@ from msgspec.structs import replace
 
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.bridge.admission import find_commands
-from runner.extensions.bridge.comment_text import Memory, is_branch_of, read_memory, with_memory
-from runner.extensions.bridge.status_comment import Stage, StatusLinks, write_status
+from runner.extensions.bridge.comment_text import (
+    Memory,
+    Stage,
+    StatusLinks,
+    is_branch_of,
+    read_memory,
+    with_memory,
+    write_status,
+)
 from runner.model import ReviewMode, Status
 
 if TYPE_CHECKING:
@@ -107,7 +114,7 @@ class IssueContext(Struct, dict=True):
         if branch == self.base:
             raise RunnerError(
                 f"issue {self.number} would be built on {branch}, the base of its pull request",
-                hint="choose another default branch",
+                hint="choose another default branch on the forge",
             )
         self.branch = self.builder.branch = branch
 

@@ -1,12 +1,8 @@
 """The planned version of an issue's text, later edits of it, and the parts of an epic.
 
-A text of an issue that waits: what it would change is shown, and somebody who may push decides.
-
-What is planned is the text as of the label, which the issue's folder keeps.
-
-An epic: the issues below one are planned with it as one wish; its tasks are mirrored below it.
-
-What a mirror says is only shown: nothing is read from it but which task it is of.
+The folder of the issue keeps the text as of the label. A later edit waits: its difference is shown,
+and somebody with push access decides. The sub-issues of an epic are planned with it as one request,
+and its tasks are mirrored as sub-issues, of which only the task ID is read.
 """
 
 from __future__ import annotations
@@ -15,9 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.extensions.bridge.admission import Verb, find_last_change
-from runner.extensions.bridge.comment_text import Memory, code, plain_title, write_difference
+from runner.extensions.bridge.comment_text import SHORT, Memory, code, plain_title, write_difference
 from runner.extensions.bridge.issue_context import LateText
-from runner.extensions.bridge.status_comment import SHORT
 from runner.model import Status, digest_of
 from runner.text.wording import read_number
 
@@ -32,7 +27,7 @@ if TYPE_CHECKING:
 # --- a text that waits ----------------------------------------------------------------
 
 
-_UNKNOWN = "The earlier text is not known here; the forge's *edited* menu may have it."
+_UNKNOWN = "The runner does not know the earlier text; the forge's *edited* menu may show it."
 _UNSHOWN = "The new text is not shown in full here: remove the label and add it again."
 
 

@@ -31,8 +31,12 @@ from runner.extensions.bridge.admission import (
     take_hidden_out,
 )
 from runner.extensions.bridge.comment_text import (
+    TOO_LONG,
+    Stage,
     code,
+    digest_shown,
     fits_fence,
+    format_used_up,
     list_naming,
     name_branch,
     write_history,
@@ -65,7 +69,6 @@ from runner.extensions.bridge.pull_request import (
     open_early,
     propose,
 )
-from runner.extensions.bridge.status_comment import TOO_LONG, Stage, digest_shown, format_used_up
 from runner.model import ReviewMode
 from runner.plan.globs import matches
 from runner.secrets.redact import redact
@@ -137,8 +140,6 @@ class IssueWork(IssueContext):
         if now.memory.by and not self.forge.may_write(now.memory.by):
             return True
         return any(one.verb is Verb.STOP for one in now.list_commands())
-
-    # --- one step -----------------------------------------------------------------------
 
     def _step(self) -> str | None:
         """Do the next step; return what it waits for, or None to continue."""
@@ -248,14 +249,12 @@ class IssueWork(IssueContext):
             return self._prove(facts)
         return propose(self, facts)
 
-    # --- plan ---------------------------------------------------------------------------
-
     def _plan(self) -> str | None:
         self.show(Stage.PLANNING)
         ended = self.builder.draft()
         if self.builder.look().draft is not None:
             return None
-        return self.hand_over_ended("No plan could be drafted.", ended)
+        return self.hand_over_ended("The runner could not draft a plan.", ended)
 
     def _review(self, draft: DraftProposed, facts: BuildFacts) -> str | None:
         unknown = self.builder.find_unknown_commands(draft)
@@ -291,8 +290,6 @@ class IssueWork(IssueContext):
         self.show(Stage.PLANNING)
         return None
 
-    # --- build --------------------------------------------------------------------------
-
     def _build(self, facts: BuildFacts) -> str | None:
         open_early(self, facts)
         self._show_building(facts)
@@ -301,7 +298,7 @@ class IssueWork(IssueContext):
         self._mirror(after)
         if after.is_done:
             return None
-        return self._hand_over_built("It could not be built.", ended, after)
+        return self._hand_over_built("The runner could not build all tasks.", ended, after)
 
     def _show_building(self, facts: BuildFacts) -> None:
         self.show(Stage.ITERATION if self.memory.revised else Stage.BUILDING, facts)
@@ -320,7 +317,7 @@ class IssueWork(IssueContext):
             self.memory = self.memory._replace(proven=facts.head)
             self._show_building(after)
             return None
-        what = "All tasks are built, but could not be proven together."
+        what = "All tasks are built, but their tests do not all pass together."
         return self._hand_over_built(what, ended, after)
 
     def _hand_over_built(self, what: str, ended: CommandExit, after: BuildFacts) -> str:
@@ -412,7 +409,7 @@ def _retry(context: IssueContext, who: str) -> str:
         return format_used_up(LIMIT, "revisions failed", context.trigger)
     is_paused = Stage.PAUSED in context.issue.labels
     if not (context.memory.handed or context.memory.is_paused or is_paused):
-        return "Nothing to retry: it is neither paused nor waiting for your input."
+        return "Nothing to retry: the issue is not paused, and needs no input."
     if is_paused:
         context.forge.remove_label(context.number, Stage.PAUSED)
     if context.memory.handed:
@@ -432,7 +429,7 @@ def _decide(context: IssueContext, command: SlashCommand) -> str:
         return f"No plan with the digest {command.digest[:12]} needs review: read the current one."
     if command.verb is Verb.APPROVE:
         if draft.mistakes:
-            return "Fix the plan first; to get another one, comment `/runner reject`."
+            return "This plan has mistakes. To get another one, comment `/runner reject`."
         if not fits_fence(draft.text):
             return TOO_LONG
         approve_plan(context, draft, f"{command.author} ({command.place})")
@@ -461,7 +458,7 @@ def _revise(context: IssueContext, who: str, wishes: Mapping[str, str]) -> str:
     if context.memory.revised >= LIMIT:
         used_up = format_used_up(LIMIT, "revisions failed", context.trigger)
         context.memory = context.memory._replace(handed=used_up)
-        return f"{who} requested another revision."
+        return f"{who} requested another revision, but the limit is reached."
     hold_back(context)
     history = context.memory
     for task, wish in wishes.items():
@@ -523,7 +520,7 @@ def read_moved(context: IssueContext, event: LabelEvent) -> SlashCommand | str:
         return say(Verb.REJECT, digest=digest, text=f"sent back by {who} without a reason")
     comment = context.comment
     if comment is None or digest not in comment.body or not comment.updated < event.time:
-        return f"{who} moved the label before this plan was shown: read it, then move it again."
+        return f"{who} moved the label before this plan was shown: read it, then move it back."
     return say(Verb.APPROVE, digest=digest)
 
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from runner.extensions.bridge.comment_text import code, plain_title
+from runner.extensions.bridge.comment_text import CLOSES, Stage, code, plain_title, write_request
 from runner.extensions.bridge.forge import UNFIT, ForgeError
-from runner.extensions.bridge.status_comment import CLOSES, Stage, write_request
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
@@ -85,8 +84,8 @@ def propose(context: IssueContext, facts: BuildFacts) -> str | None:
             if context.find_own_request() is not None:
                 return None
             return context.hand_over(
-                f"No pull request for {context.branch} can be opened: the branch is gone, or"
-                f" somebody else opened one. Close theirs, then try again.\n{error.message}"
+                f"The runner cannot open a pull request for {context.branch}: the branch is gone,"
+                f" or somebody else opened one. Close that one first.\n{error.message}"
             )
         return None
     if not pull.is_open:
@@ -133,7 +132,7 @@ def _set_draft(context: IssueContext, pull: PullRequest, *, is_draft: bool) -> N
         if error.status != UNFIT:
             raise
         what = "a draft" if is_draft else "ready for review"
-        note = f"It could not be marked as {what}: {code(error.message)}. You can mark it there."
+        note = f"Mark the pull request as {what} yourself: {code(error.message)}"
         context.memory = context.memory._replace(answer=note)
 
 
@@ -207,6 +206,6 @@ def _tell(context: IssueContext, why: str, stays: str) -> None:
         again = f"To start over, remove {label} and add it again."
     else:
         again = f"To start over, add {label} again."
-    answer = f"It is {why}.{kept} {again}"
+    answer = f"Ended: {why}.{kept} {again}"
     context.memory = context.memory._replace(answer=answer, handed="", is_paused=False, ended=why)
     context.show(Stage.ENDED)

@@ -138,7 +138,7 @@ def refusal(who: str, scheduler: Address) -> Finding:
     """Return the finding that explains it to a person."""
     message = (
         f"{who} has network access and the cluster at {scheduler} does not use TLS: code that "
-        "reaches it can run commands on its workers, outside the sandbox"
+        "reaches the cluster can run commands on its workers, outside the sandbox"
     )
     return Finding(check=CHECK, message=message, hint=_HINT)
 

@@ -29,9 +29,9 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.cluster.addresses import read_address
 from runner.extensions.cluster.channel import OPENED, Channels
-from runner.extensions.cluster.entrypoint import run_jobs
 from runner.extensions.cluster.lease import END
 from runner.extensions.cluster.local_cluster import WaitTimes, has_certificates, security_of
+from runner.extensions.cluster.remote_worker import run_jobs
 from runner.text.wording import install_hint
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ _ASKS = 5.0
 """Timeout of a query to the scheduler."""
 _SOON = 0.02
 """Seconds between two checks for the scheduler's answer."""
-_GONE = "start it again, or use --executor threads; finished work is kept"
+_GONE = "restart the cluster, or use --executor threads; finished work is kept"
 
 
 class SeenWorker(Struct):

@@ -37,7 +37,7 @@ from runner.extensions.cluster.recheck import (
     rerun_review,
 )
 from runner.extensions.cluster.remote_job import Cancelled, RemoteJob
-from runner.extensions.cluster.remote_slot import others
+from runner.extensions.cluster.remote_worker import others
 from runner.gates.regression import (
     KIND,
     Suspects,
@@ -365,7 +365,7 @@ class ClusterRemote(Struct):
             return "you review its plan while it runs"
         who = None if assignment.is_check else assignment.implementer
         if site.settings.model.calls and who is not None and who.is_agent:
-            return "the limit model.calls works in one process only"
+            return "the setting model.calls counts calls of one process only"
         if assignment.secrets and not self.dispatch.cluster.keeps_secrets:
             return "its secrets are sent only over TLS or loopback"
         return self._keep_included(site)

@@ -11,10 +11,9 @@ import gc
 from runner.config import paths as _paths
 from runner.config import settings as _settings
 from runner.context import brief as _brief
-from runner.extensions.cluster import entrypoint as _border
 from runner.extensions.cluster import lease as _lease
 from runner.extensions.cluster import message as _message
-from runner.extensions.cluster import remote_slot as _remote_slot
+from runner.extensions.cluster import remote_worker as _remote_worker
 from runner.gates import base as _gates
 from runner.gates import check_run as _check_run
 from runner.gates import junit as _junit
@@ -60,7 +59,7 @@ from runner.writes.pipeline import WriteRules
 __all__: list[str] = []
 
 _LOADED = (
-    *(_settings, _brief, _course, _scratch, _border, _script_targets, _paths, _gates, _check_run),
+    *(_settings, _brief, _course, _scratch, _script_targets, _paths, _gates, _check_run),
     *(_junit, _touched_files, _registry, _implementers, _shell_syntax, _process, _cgroups, _child),
     *(
         _platform,
@@ -73,7 +72,7 @@ _LOADED = (
         _worktree_scan,
     ),
     *(_tree_files, _trees, _assignment, _permission_prompts, _spare_slots, _worker_setup, _lease),
-    *(_message, _remote_slot),
+    *(_message, _remote_worker),
 )
 """Modules that a job of a check needs."""
 

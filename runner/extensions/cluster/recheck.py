@@ -57,7 +57,7 @@ def require_assigned(
     if (outcome.task, outcome.attempt, outcome.base) != asked:
         raise ShapeError("it is for another task, attempt or base")
     if outcome.ending not in _ENDINGS and not (ended and outcome.ending is Ending.INTERRUPTED):
-        raise ShapeError(f"an attempt on a worker cannot end {outcome.ending}")
+        raise ShapeError(f"an attempt on a worker cannot end as {outcome.ending}")
     if outcome.tree and not OBJECT.fullmatch(outcome.tree):
         raise ShapeError("its tree ID is not valid")
     if any(change.mode not in _FILE_TYPES for change in outcome.changes):
@@ -95,7 +95,9 @@ def check_again(
     )
     passed, lands = outcome.is_good, assignment.kind in _LANDING
     if passed and lands and (missing := _find_unproven(assignment, outcome, site.settings)):
-        return _refuse(outcome, f"the worker reported a pass without {', '.join(missing)}")
+        return _refuse(
+            outcome, f"the worker reported a pass, but no result of {', '.join(missing)}"
+        )
     if not outcome.changes:
         return replace(outcome, tree=tree, tainted=frozenset()) if passed else outcome
     context = make_write_context(assignment, site, outcome)
@@ -185,7 +187,7 @@ def _lay_out(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> O
         return _refuse(outcome, error.message)
     claimed, outcome = outcome.tree, replace(outcome, tree=seen.tree, changes=seen.changes)
     if claimed != seen.tree and outcome.ending is Ending.PASSED:
-        return _refuse(outcome, "the worker tested a different tree than its files make here")
+        return _refuse(outcome, "the worker tested other files than it sent")
     return outcome
 
 

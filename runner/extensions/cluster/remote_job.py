@@ -226,7 +226,7 @@ class RemoteJob(Struct):
             # The worker lists the newest first; here the newest is last.
             supply.note(worker, reversed(answer.lacks.has))
             pack = self._pack_for(worker)
-        return Lost(worker, "still lacks files that it received", "check its disk")
+        return Lost(worker, "still lacks files that it was sent", "check its disk")
 
     def _pack_for(self, worker: str) -> Pack:
         return Pack(self.dispatch.supply.pack_for(worker, self.tree), self.tree)

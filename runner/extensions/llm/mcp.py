@@ -247,7 +247,7 @@ def tools_of_servers(
                 running.callback(client.close)
                 found += client.tools()
             except McpError as error:
-                message = f"{error.message}: the model works without its tools"
+                message = f"{error.message}: the model works without this server's tools"
                 warnings.append(Finding(CHECK, message, severity=Severity.WARNING, hint=error.hint))
         yield tuple(found), tuple(warnings)
 

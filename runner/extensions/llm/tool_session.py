@@ -93,7 +93,7 @@ class ToolSession(Struct):
         self.refused = self.refused + 1 if isinstance(result, ToolRefusal) else 0
         if self.refused >= MOST_REFUSED:
             message = f"{MOST_REFUSED} calls in a row were refused"
-            self.end(Finding(LOOP, message, hint="say what is missing instead"))
+            self.end(Finding(LOOP, message, hint="instead, say what is missing"))
 
     def end(self, finding: Finding) -> None:
         """End the session; the finding is stored in case a library swallows the exception."""
@@ -170,7 +170,7 @@ class ToolSession(Struct):
             return f"denied: {word} does not allow {tool} {subject}"
         return (
             f"denied for now: {word} needs a person's approval for {tool} {subject}, and nobody is "
-            "available; they are asked later. Try another way, or say at the end what is missing"
+            "available; the runner asks later. Try another way, or say at the end what is missing"
         )
 
     def _ask(self, word: Word, tool: str, subject: str) -> Word:

@@ -436,7 +436,7 @@ def _outside_plan(path: str, context: ToolContext) -> Finding | None:
     files = {*plan.files, *(file for phase in plan.phases for file in phase.files)}
     if path in {normalize_path(file) for file in files}:
         return None
-    hint = f"it allows {', '.join(sorted(files)) or 'no file'}"
+    hint = f"the plan allows {', '.join(sorted(files)) or 'no file'}"
     return Finding("scope", f"{path!a} is not a file of the approved plan", path=path, hint=hint)
 
 

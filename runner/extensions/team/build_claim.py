@@ -19,8 +19,7 @@ from sqlalchemy.exc import IntegrityError
 from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.build_queue import QueuedBuild, drop_answers, of_row
-from runner.extensions.team.build_state import fold_own
-from runner.extensions.team.event_rows import note_event
+from runner.extensions.team.event_rows import fold_own, note_event
 from runner.extensions.team.pending_work import write_shown
 from runner.extensions.team.store_engine import StoreDownError, clock, ring
 from runner.extensions.team.tables import RUNNING, answers, build_tags, builds
@@ -35,6 +34,8 @@ from runner.extensions.team.team_budget import (
     list_standings,
     record_share,
 )
+from runner.secrets.redact import redact
+from runner.text.display import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,6 +51,50 @@ _SPENT, _LAPSED = builds.alias("spent"), builds.alias("lapsed")
 _PENDING, _OTHER = builds.alias("pending"), builds.alias("other")
 _ROUNDS = 20
 """How often another worker may win a claim before this one waits for the next round."""
+
+
+LONGEST_NOTE = 2000
+"""Characters of a note."""
+
+
+class WorkEnd(Struct, frozen=True):
+    """The end of a worker's work on a build: finished, or the reason to hand it on."""
+
+    state: str
+    """COMPLETED, FAILED, CANCELLED, or PENDING for handing it on; empty: others have it."""
+    note: str = ""
+    waits: str = ""
+    after: float = 0.0
+    """Seconds in which it must not be claimed."""
+    head: str = ""
+    ending: str = "stopped"
+    """Ending as in `notify.on`."""
+
+
+class CommandEnd(Struct, frozen=True):
+    """The exit of a command of the runner."""
+
+    code: int
+    stderr: str
+    document: Mapping[str, object]
+
+
+def shorten(text: str) -> str:
+    """Return a text on one line, as long as a list of builds has room for."""
+    return join_lines(text)[:LONGEST_NOTE]
+
+
+def join_lines(text: str) -> str:
+    """Return the lines of a text as one, redacted, for a list of builds."""
+    lines = (display(line).strip() for line in redact(text).splitlines())
+    return "; ".join(filter(None, lines))
+
+
+def describe_blocked(ran: CommandEnd) -> str:
+    """Describe which tasks are BLOCKED and why, from the command's JSON output."""
+    rows: Any = ran.document.get("blocked") or ()
+    lines = [f"{row['id']}: {row['note']}" for row in rows]
+    return shorten("; ".join(lines) or ran.stderr)
 
 
 class LostClaimError(RunnerError):

@@ -309,7 +309,7 @@ class BuildClone(Struct, dict=True):
                     retry(project, (task,), reason, via=via)
                     return f"{task} will be retried"
         except RunnerError as error:
-            return f"not done: {error.message}"
+            return f"not applied: {error.message}"
 
     def retry_blocked(self) -> None:
         """Retry the BLOCKED tasks, after a person has requested the whole build again."""

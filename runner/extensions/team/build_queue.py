@@ -12,15 +12,16 @@ from sqlalchemy import func, select
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.team.build_state import (
+from runner.extensions.team.event_rows import (
     ANALYZING,
     ENDS,
     EXECUTING,
     PENDING,
     PLANNING,
     VERIFYING,
+    note_event,
+    read_lines,
 )
-from runner.extensions.team.event_rows import note_event, read_lines
 from runner.extensions.team.pending_work import mark_answered, write_shown
 from runner.extensions.team.people import is_same_person
 from runner.extensions.team.store_engine import clock, ring

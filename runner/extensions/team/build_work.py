@@ -24,29 +24,25 @@ from runner.config.paths import Places
 from runner.config.sizes import bytes_of
 from runner.errors import ExitCode, MachineError, RunnerError
 from runner.extensions.team.build_claim import (
+    LONGEST_NOTE,
     Claimer,
+    CommandEnd,
     Heartbeat,
     LostClaimError,
+    WorkEnd,
     claim_build,
+    describe_blocked,
     finish_build,
+    join_lines,
     list_answers,
     note_mine,
     release_build,
+    shorten,
     take_answer,
 )
 from runner.extensions.team.build_clone import BuildClone, trim_clones
 from runner.extensions.team.build_queue import QueuedBuild, short_of
-from runner.extensions.team.build_state import (
-    LONGEST_NOTE,
-    CommandEnd,
-    WorkEnd,
-    count_since_retry,
-    describe_blocked,
-    join_lines,
-    shorten,
-    was_retried,
-)
-from runner.extensions.team.event_rows import list_own_types
+from runner.extensions.team.event_rows import count_since_retry, list_own_types, was_retried
 from runner.extensions.team.projections import JournalCopy
 from runner.extensions.team.store_engine import (
     Doorbell,
@@ -191,7 +187,7 @@ class BuildWork(Struct, dict=True):
         fields = {"commit": commit, "kept": self.clone.kept}
         self._note("clone.completed", fields, place=str(self.clone.place))
         if self.clone.kept:
-            self.tell(f"{self.mine.short}: {self.clone.kept} is unusable and has unpushed work")
+            self.tell(f"{self.mine.short}: kept unusable {self.clone.kept}: it has unpushed work")
         self._note("push.started", {"branch": self.mine.branch})
         try:
             tip = self.clone.switch_to_build_branch()
@@ -385,9 +381,9 @@ class BuildWork(Struct, dict=True):
         try:
             require_shown(self.clone.project(), item, seen)
         except RunnerError as error:
-            return f"not done: {error.message}"
+            return f"not applied: {error.message}"
         ran = self._run("reject", item, f"--reason={reason}")
-        return f"{item} rejected" if ran.code == ExitCode.PERSON else f"not done: {ran.stderr}"
+        return f"{item} rejected" if ran.code == ExitCode.PERSON else f"not applied: {ran.stderr}"
 
     # --- the end ------------------------------------------------------------------------
 
@@ -471,9 +467,9 @@ class TeamWorker(Struct):
             try:
                 if (lack := self._find_lack()) is None:
                     return self._claim()
-                why = f"cannot write to the disk ({lack}); no new build until it works"
+                why = f"cannot write to the disk ({lack}); no new build until the disk works"
             except StoreDownError as error:
-                why = f"{error.message} ({error.detail}); no new build until it answers"
+                why = f"{error.message} ({error.detail}); no new build until the store answers"
             if why != reported:
                 self.tell(why)
             reported = why
@@ -517,7 +513,7 @@ class TeamWorker(Struct):
         self._report_end(mine, end)
         with suppress(RunnerError):  # the store is away: another time
             for one in trim_clones(self.store, home, cache.most, self.environ):
-                self.tell(f"{short_of(one[:36])}: removed its clone, which was saved elsewhere")
+                self.tell(f"{short_of(one[:36])}: removed its clone; its work is saved")
 
     def _report_end(self, mine: QueuedBuild, end: WorkEnd) -> None:
         if end.state:

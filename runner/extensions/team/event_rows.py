@@ -1,10 +1,11 @@
-"""The events of a build in the store: its own, and its clone's journal lines.
+"""The events of builds in the store, a build's own and its clone's journal lines, and their fold.
 
-Events of a team's builds for whoever tells them on: in order for each journal, piece by piece.
+A build's own events say who has it and how it ended; while a run goes on in its clone, that run's
+journal says how far it is. Events are delivered in order for each journal, piece by piece.
 
-Most builds are over and sent. Each look is at those that are not over, at those that were not sent
-whole the last time, and now and then at all whose own events go on behind the cursor: a build that
-is over was perhaps tried again while nobody looked.
+Most builds are over and sent. Each check reads those that are not over and those that were not
+sent completely. Now and then it reads all builds whose own events continue behind the cursor: a
+finished build may have been retried meanwhile.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.team.build_state import ENDS, fold_own, refine
 from runner.extensions.team.tables import builds, events, tasks
 from runner.journal.log import PRODUCER
 from runner.journal.records import (
@@ -40,6 +40,59 @@ if TYPE_CHECKING:
     from runner.journal.events import Record
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
+
+PENDING = "PENDING"
+ANALYZING = "ANALYZING"
+PLANNING = "PLANNING"
+EXECUTING = "EXECUTING"
+VERIFYING = "VERIFYING"
+ENDS = ("COMPLETED", "FAILED", "CANCELLED")
+"""Final states: only a retry follows them."""
+_BY_OWN = {
+    "build.queued": PENDING,
+    "build.retried": PENDING,
+    "build.released": PENDING,
+    "build.put-off": PENDING,
+    "build.waits": PENDING,
+    "build.answered": PENDING,
+    "build.claimed": ANALYZING,
+    "clone.started": ANALYZING,
+    "clone.completed": ANALYZING,
+    "branch.created": PLANNING,
+    "verification.started": VERIFYING,
+    "build.completed": "COMPLETED",
+    "build.failed": "FAILED",
+    "build.cancelled": "CANCELLED",
+}
+"""New state of a build by its own event; other events don't change it."""
+_WORKS = frozenset({"attempt.started", "task.landing", "task.landed", "task.done"})
+
+
+def fold_own(types: Iterable[str], state: str = PENDING) -> str:
+    """Return the state that follows from the build's own events."""
+    for one in types:
+        state = _BY_OWN.get(one, state)
+    return state
+
+
+def refine(state: str, types: Iterable[str]) -> str:
+    """Return the state after the run's events since the build's branch was ready."""
+    if state == PLANNING and not _WORKS.isdisjoint(types):
+        return EXECUTING
+    return state
+
+
+def was_retried(own: Sequence[str]) -> bool:
+    """Return whether a person retried the build since its previous claim."""
+    claims = [at for at, kind in enumerate(own) if kind == "build.claimed"]
+    return len(claims) > 1 and "build.retried" in own[claims[-2] :]
+
+
+def count_since_retry(own: Sequence[str], kind: str) -> int:
+    """Count the events of a kind since the last retry."""
+    last = max((at for at, one in enumerate(own) if one == "build.retried"), default=0)
+    return own[last:].count(kind)
+
 
 READY = "branch.created"
 """After this own event, a build's state follows the journal of its clone."""

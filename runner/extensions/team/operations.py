@@ -8,7 +8,7 @@ ROWS = (
     Operation(
         "team store",
         "manage the store of a team's repositories, queue and events",
-        "runner.extensions.team.store_commands:execute",
+        "runner.extensions.team.store_commands:execute_store",
         (
             word(
                 "verb",
@@ -44,7 +44,7 @@ events, its tasks and its clone. When a build is retried, its journal is copied 
     Operation(
         "team people",
         "manage the people of a team's page: roles and tokens",
-        "runner.extensions.team.people_commands:execute_people",
+        "runner.extensions.team.store_commands:execute_people",
         (
             word(
                 "verb",
@@ -84,7 +84,7 @@ examples:
     Operation(
         "team repo",
         "add, list, check and remove a team's repositories",
-        "runner.extensions.team.people_commands:execute_repo",
+        "runner.extensions.team.store_commands:execute_repo",
         (
             word("verb", "", "action", choices=("add", "list", "check", "remove")),
             word("what", "URL|NAME", "URL (add) or name", "?", default=""),

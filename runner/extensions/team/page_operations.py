@@ -38,7 +38,11 @@ ROWS = (
         Field("all", "include finished builds", kind=bool),
     ),
     _read("getBuild", _BUILD, "one build, as `team queue show --json`"),
-    _read("listWaiting", f"{_BUILD}/waiting", "its pending items with their files, riskiest first"),
+    _read(
+        "listWaiting",
+        f"{_BUILD}/waiting",
+        "pending items of a build with their files, riskiest first",
+    ),
     _read(
         "listBuildEvents",
         f"{_BUILD}/events",
@@ -65,17 +69,20 @@ ROWS = (
     _act(
         "queue_again",
         f"{_BUILD}/again",
-        "retry one of its tasks",
+        "retry one task of a build",
         "operator",
         *(_TASK, _REASON),
     ),
     _act(
-        "queue_cancel", f"{_BUILD}/cancel", "stop it; landed work stays on its branch", "operator"
+        "queue_cancel",
+        f"{_BUILD}/cancel",
+        "stop a build; landed work stays on its branch",
+        "operator",
     ),
     _act(
         "queue_retry",
         f"{_BUILD}/retry",
-        "retry it; tasks that are DONE are not rebuilt",
+        "retry a build; tasks that are DONE are not rebuilt",
         "operator",
     ),
     _act(
@@ -98,7 +105,11 @@ ROWS = (
         "/people/token",
         "create a token; only this response shows it",
         "admin",
-        *(_NAME, Field("label", "its label"), Field("days", "its lifetime")),
+        *(
+            _NAME,
+            Field("label", "label of the token"),
+            Field("days", "lifetime of the token in days"),
+        ),
     ),
     _act(
         "people_revoke",

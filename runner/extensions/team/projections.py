@@ -11,16 +11,20 @@ from msgspec import Struct, field
 from sqlalchemy import delete, func, select
 
 from runner.extensions.team.build_claim import write_mine
-from runner.extensions.team.build_state import ENDS, EXECUTING, VERIFYING, fold_own, refine
 from runner.extensions.team.event_rows import (
+    ENDS,
+    EXECUTING,
     READY,
+    VERIFYING,
     add_lines,
     decode_lines,
     draw_state,
     find_last_seq,
+    fold_own,
     list_journals,
     note_event,
     read_lines,
+    refine,
     update_tasks,
     write_tasks,
 )

@@ -12,6 +12,7 @@ from runner.extensions.team.store_commands import open_team, read_settings, tell
 from runner.lazy_module import lazy_module
 from runner.report.documents import document, document_line
 from runner.text.display import display
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
         store_engine,
         team_budget,
     )
+    from runner.extensions.team.build_claim import WorkEnd
     from runner.extensions.team.build_queue import QueuedBuild
-    from runner.extensions.team.build_state import WorkEnd
     from runner.extensions.team.build_work import TeamWorker
     from runner.extensions.team.store_engine import Store
 else:
@@ -66,7 +67,8 @@ def _queue(
         raise RunnerError("--task cannot be combined with a request", hint="omit one")
     if wish and " " not in wish:
         raise RunnerError(
-            "expected one repository, or a request in words", hint="runner team queue --help"
+            f"a request has at least two words, got {wish!a}",
+            hint="runner team queue --help",
         )
     if not 0 <= given.timeout < float("inf"):
         raise RunnerError("invalid number of seconds", where="--timeout", hint="--timeout 3600")
@@ -129,7 +131,10 @@ def _answer(
     if given.what == "show":
         return _show_build(store, given, build)
     if given.what in ("approve", "reject") and len(rest) != 1:
-        raise RunnerError("expected one task", hint=f"runner team queue show {build.short}")
+        raise RunnerError(
+            f"{given.what} needs one item, such as TASK-003 or DRAFT-1",
+            hint=f"runner team queue show {build.short}",
+        )
     if given.what == "cancel":
         state = build_queue.cancel_build(store, build, by)
         text = f"{build.short} is {'cancelled' if state == 'CANCELLED' else 'stopping'}"
@@ -139,7 +144,7 @@ def _answer(
     else:
         asked = build_queue.Asked(four_eyes=read_settings(environ).team.four_eyes)
         build_queue.answer_build(store, build, (given.what, rest[0], given.reason), by, asked)
-        text = f"{rest[0]} of {build.short}: {given.what} recorded for its worker"
+        text = f"recorded for the worker of {build.short}: {given.what} {rest[0]}"
     after = build_queue.find_build(store, build.id)
     return tell(given, "build", display(text), build=after)
 
@@ -152,7 +157,7 @@ def _show_build(store: Store, given: argparse.Namespace, build: QueuedBuild) -> 
     build = seen.build
     held = team_budget.explain_wait(team_budget.read_standings(store), build)
     print(_describe_build(build, held))
-    print(f"queued by {display(build.by)} at {build.queued}, claims: {build.token}")
+    print(f"queued by {display(build.by)} at {build.queued}, claimed {plural(build.token, 'time')}")
     for task in seen.tasks:
         print(f"  {display(str(task['task']))}  {task['status']}  {display(str(task['reason']))}")
     for event in seen.events[-20:]:

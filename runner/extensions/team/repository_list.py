@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from runner import effects
 from runner.errors import ExitCode, RunnerError
-from runner.extensions.team.build_state import ENDS
+from runner.extensions.team.event_rows import ENDS
 from runner.extensions.team.tables import builds, repositories
 from runner.repo.remote_address import (
     find_branches,
@@ -108,7 +108,7 @@ def _no_such_branch(url: str, branch: str, there: Sequence[str]) -> RunnerError:
     if not there:
         return RunnerError("the repository has no branches", where=url, hint="push a branch to it")
     hint = did_you_mean(branch, there) or f"--branch NAME: {join_few(there)}"
-    why = f"unknown branch {branch}" if branch else "its HEAD names no existing branch"
+    why = f"unknown branch {branch}" if branch else "the repository's HEAD names no existing branch"
     return RunnerError(why, where=url, hint=hint)
 
 

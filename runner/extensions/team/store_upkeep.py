@@ -25,8 +25,7 @@ from runner import effects
 from runner.errors import RunnerError
 from runner.extensions import registry
 from runner.extensions.interface import load
-from runner.extensions.team.build_state import ENDS
-from runner.extensions.team.event_rows import note_event
+from runner.extensions.team.event_rows import ENDS, note_event
 from runner.extensions.team.store_engine import list_tables, read_revision
 from runner.extensions.team.tables import REVISION, builds, events, metadata
 from runner.lazy_module import lazy_module

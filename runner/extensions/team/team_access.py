@@ -177,7 +177,10 @@ class RoleRoute(Route):
 
 def _refuse(needs: str, session: object, path: str) -> Response:
     mine = session.person.role if isinstance(session, Member) else "not signed in"
-    message, hint = f"this needs the role {needs}; you are {mine}", "ask an admin of your team"
+    message, hint = (
+        f"this needs the role {needs}; you are {mine}",
+        f"ask an admin of your team for the role {needs}",
+    )
     if path.startswith("/api/"):
         return JSONResponse({"error": {"message": message, "hint": hint}}, 403)
     return PlainTextResponse(f"{message}\n{hint}\n", 403)

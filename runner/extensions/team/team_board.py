@@ -13,8 +13,7 @@ from msgspec import Struct, field
 from runner.app.inspect.event_log import gist
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.build_queue import find_build, has_asked, list_builds, read_build
-from runner.extensions.team.build_state import ENDS, PENDING
-from runner.extensions.team.event_rows import count_events, read_last, read_lines
+from runner.extensions.team.event_rows import ENDS, PENDING, count_events, read_last, read_lines
 from runner.extensions.team.pending_work import ShownWork, list_shown, read_files
 from runner.extensions.team.repository_list import list_repositories
 from runner.extensions.team.store_engine import BUILDS, NEWS, Doorbell
@@ -22,7 +21,7 @@ from runner.extensions.team.team_budget import describe_bounds, explain_wait, re
 from runner.journal.records import BadRecordError, NewerRecordError, UnfitRecordError, decode
 from runner.model import Status
 from runner.secrets.redact import redact
-from runner.serve.board import ROUTINE, EventRow, format_seconds
+from runner.serve.builds import ROUTINE, EventRow, format_seconds
 from runner.serve.drawings import SIGNS, TONES, FileDiff, diff_file
 from runner.text.wording import join_few
 
@@ -117,7 +116,7 @@ def _note(one: QueuedBuild) -> str:
     if one.note:
         return one.note
     if one.state == PENDING:
-        return "waits for a worker: runner team worker"
+        return "waits for a worker; to start one: runner team worker --trust"
     return f"on {one.worker}" if one.worker and not one.is_over else ""
 
 

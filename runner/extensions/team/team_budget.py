@@ -17,7 +17,7 @@ from sqlalchemy import case, func, select, text
 from runner import effects
 from runner.errors import RunnerError
 from runner.extensions.team.build_queue import count_states
-from runner.extensions.team.build_state import PENDING
+from runner.extensions.team.event_rows import PENDING
 from runner.extensions.team.store_engine import clock, ring
 from runner.extensions.team.tables import IS_RUNNING, budgets, builds, claims
 from runner.report.documents import document
@@ -80,7 +80,7 @@ def _require_sense(asked: Bound) -> None:
         raise RunnerError(f"unknown period {asked.period!a}", hint="--dollars 200/month or 10/day")
     numbers = (asked.dollars or 0.0, asked.share, asked.at_once or 0)
     if not all(0 <= one < float("inf") for one in numbers):
-        raise RunnerError("a limit is a number, 0 or more", hint="--dollars 200/month --at-once 4")
+        raise RunnerError("a limit must be 0 or more", hint="--dollars 200/month --at-once 4")
 
 
 def list_standings(store: Store, connection: Connection) -> tuple[BudgetUse, ...]:
@@ -392,7 +392,8 @@ class Share(Struct, frozen=True):
         return variables
 
     def __str__(self) -> str:
-        return f"${self.spent:.2f} of its ${self.given or 0.0:.2f} used; the next claim continues"
+        used = f"${self.spent:.2f} of its ${self.given or 0.0:.2f} used"
+        return f"{used}; the build continues when a worker claims it again"
 
 
 FREE = Share()

@@ -203,7 +203,9 @@ class TeamSite:
         journals = stored.list_journals(build.id)
         journal = request.query_params.get("journal", "") or build.id
         if journal not in journals:
-            raise RunnerError("this build has no such journal", hint=", ".join(journals))
+            raise RunnerError(
+                "this build has no such journal", hint=f"expected one of {', '.join(journals)}"
+            )
         after = read_bounded(request, "after", 0, 1 << 53)
         limit = read_bounded(request, "limit", _RECORDS, _MOST_RECORDS)
         found = []
@@ -246,9 +248,9 @@ class TeamSite:
         try:
             fields = json.loads(await request.body() or b"{}")
         except (ValueError, RecursionError) as error:
-            raise RunnerError("the body is not valid JSON") from error
+            raise RunnerError("the request body is not valid JSON") from error
         if not isinstance(fields, dict):
-            raise RunnerError("the body is not a JSON object")
+            raise RunnerError("the request body is not a JSON object")
         reply = await self._act(act, request, FormInput(fields))
         names = ("text", "next", "tone", "secret", "link")
         return JSONResponse({name: getattr(reply, name) for name in names})

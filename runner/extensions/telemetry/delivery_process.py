@@ -36,15 +36,17 @@ from runner import effects
 from runner.config.paths import Places
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.telemetry.delivery import (
+    MOST_BYTES,
     CursorFile,
     Patience,
+    Poster,
+    ReceiverDownError,
     ReceiverWork,
     deliver,
     require_sole_process,
     take_over,
 )
 from runner.extensions.telemetry.outbox import FolderOutbox, StoreOutbox
-from runner.extensions.telemetry.receiver import MOST_BYTES, Poster, ReceiverDownError
 from runner.extensions.telemetry.spans import OtlpWork
 from runner.journal.lock import RunLock
 from runner.lazy_module import lazy_module
@@ -124,7 +126,7 @@ def deliver_source(
     if behind and not follow:
         names = ", ".join(behind)
         hint = "the next run sends the rest; to send it now: runner team events --deliver"
-        raise RunnerError(f"not everything was delivered: {names}", hint=hint, code=ExitCode.FAILED)
+        raise RunnerError(f"events were not delivered to: {names}", hint=hint, code=ExitCode.FAILED)
     return ExitCode.OK
 
 

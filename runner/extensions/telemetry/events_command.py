@@ -47,7 +47,11 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
 
     after = _read_after(given.after)
     if "" in after:
-        raise RunnerError("the journal is missing", where="--after", hint="--after JOURNAL:SEQ")
+        raise RunnerError(
+            "a number alone is not enough for a team's events: name its journal",
+            where="--after",
+            hint="--after JOURNAL:SEQ",
+        )
     with store_commands.open_team(given, environ) as store:
         build = build_queue.find_build(store, given.build).id if given.build else ""
         outbox = StoreOutbox(event_rows.StoredEvents(store, build))
@@ -83,7 +87,7 @@ def _print_receivers(given: argparse.Namespace, environ: Mapping[str, str]) -> E
         print(documents.document("doors", delivering=going_on, doors=rows), end="")
     else:
         print("\n".join(_describe_receiver(row) for row in rows))
-        print("a process delivers" if going_on else "no process delivers now")
+        print("a process is delivering events" if going_on else "no process is delivering events")
     return ExitCode.FAILED if any(row["fault"] for row in rows) else ExitCode.OK
 
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from runner import __version__
 from runner.errors import RunnerError
+from runner.extensions.telemetry.delivery import Poster
 from runner.extensions.telemetry.outbox import Outgoing, find_journal
-from runner.extensions.telemetry.receiver import Poster
 from runner.journal import person_waits
 from runner.journal.events import (
     AttemptFinished,

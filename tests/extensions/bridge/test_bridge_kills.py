@@ -106,7 +106,7 @@ class Story:
 
 def check(shop, number, landings):
     assert len(shop.forge.pulls) == 1
-    assert "It is merged." in shop.status(number)
+    assert "Ended: merged." in shop.status(number)
     assert shop.labels(number) == set()
     assert {one["context"] for one in shop.forge.statuses} == {"runner/proof"}
     proven = [one["sha"] for one in shop.forge.statuses]

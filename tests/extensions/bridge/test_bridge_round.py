@@ -12,7 +12,7 @@ from issue_case import Case
 from runner.app.forge_wake import find_bridge_folder, wake_bridge
 from runner.app.observer import Silent
 from runner.errors import RunnerError
-from runner.extensions.bridge.bridge_round import Bridge, BridgeRequest, Hold
+from runner.extensions.bridge.bridge_command import Bridge, BridgeRequest, Hold
 from runner.extensions.bridge.forge_http import ForgeHttp
 from runner.extensions.bridge.github import GitHub
 from runner.extensions.bridge.issue_clone import CLONE, find_journal
@@ -255,8 +255,8 @@ def test_what_was_seen_and_is_damaged_or_of_another_bridge_costs_a_look(case, tm
 
 
 def test_news_of_the_forge_end_a_pause_and_come_not_too_often(case, tmp_path, monkeypatch):
-    monkeypatch.setattr("runner.extensions.bridge.bridge_round._LISTENS", 0.02)
-    monkeypatch.setattr("runner.extensions.bridge.bridge_round._SOONEST", 0.3)
+    monkeypatch.setattr("runner.extensions.bridge.bridge_command._LISTENS", 0.02)
+    monkeypatch.setattr("runner.extensions.bridge.bridge_command._SOONEST", 0.3)
     bridge = open_bridge(tmp_path, case.server, {})
     assert not wake_bridge(bridge.project.places, "acme/shop"), "nobody serves it here"
     find_bridge_folder(bridge.project.places, "acme/shop").mkdir(parents=True)

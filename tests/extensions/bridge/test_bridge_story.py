@@ -1,10 +1,13 @@
 """From an issue to a merged pull request, by the real program against the small forge."""
 
+import json
 import signal
 import time
 
 import pytest
 from shop import BUILD, kill
+
+from runner.extensions.bridge.rehearsal import Rehearsal, RehearsalHttp
 
 SECRET = "".join(reversed("1f5e8a7b6c9d0e2f3a4b5c6d7e8f9a0b1c2d_phg"))
 
@@ -61,7 +64,7 @@ def test_an_issue_becomes_a_proven_pull_request_and_is_closed_by_it(shop):
     assert (code, f"#{number}: merged" in said) == (0, True)
     assert shop.forge.issues[number]["state"] == "closed"
     assert shop.labels(number) == set()
-    assert "It is merged." in shop.status(number)
+    assert "Ended: merged." in shop.status(number)
     assert shop.forge.sha_of(shop.branch(number)) == ""
     assert shop.forge.sha_of("main") == head
     assert "## TASK-008: Export" in shop.workplace.git(bare, "show", "main:TASK-GRAPH.md")
@@ -162,7 +165,7 @@ def test_without_a_token_a_drafter_or_trust_nothing_begins(shop, monkeypatch):
 
 
 @pytest.mark.nightly(
-    sibling="tests/extensions/bridge/test_late_text.py::test_what_is_approved_later_is_planned_anew"
+    sibling="tests/extensions/bridge/test_issue_text.py::test_what_is_approved_later_is_planned_anew"
 )
 def test_a_text_that_changed_later_waits_with_its_difference_and_is_planned_once_approved(shop):
     number = shop.request()
@@ -237,3 +240,45 @@ def test_each_task_is_committed_and_pushed_and_a_draft_becomes_ready_at_the_last
     assert max(status) < min(closes) < ready, "its head is proven before it is proposed"
     assert there[ready][1] == 2
     assert {done for what, done, _ in there if what == "comments"} <= {0}, "told before it is built"
+
+
+def rehearse(case):
+    """What one look at the issue would write, and what came of it."""
+    told = []
+    http = RehearsalHttp(case.server.address, case.server.token, tell=told.append)
+    forge = Rehearsal(http, "acme/shop", login="runner-bot")
+    before = len(case.server.writes())
+    came = case.advance(forge)
+    assert len(case.server.writes()) == before, "nothing is written"
+    return [tuple(one.split(" ", 2)) for one in told], came
+
+
+def test_a_wish_that_begins_is_told_call_by_call(case):
+    told, came = rehearse(case.label())
+    assert came == "the plan needs review"
+    at = f"/repos/acme/shop/issues/{case.number}"
+    made = f"{at}/comments"
+    assert [(method, path) for method, path, _ in told[:2]] == [
+        ("POST", made),
+        ("POST", f"{at}/labels"),
+    ]
+    assert json.loads(told[0][2])["body"].startswith("**runner**: writing a plan")
+    assert json.loads(told[1][2]) == {"labels": ["runner:plan-in-progress"]}
+    assert ("DELETE", f"{at}/labels/runner%3Aplan-in-progress") in [one[:2] for one in told]
+    assert [method for method, path, *_ in told if path == made] == ["POST"], "one comment"
+
+
+def test_a_pull_request_that_would_be_opened_is_told_once(case):
+    case.label().advance()
+    case.say(f"/runner approve {case.digest}")
+    told, came = rehearse(case)
+    assert came == "the pull request needs review"
+    pulls = [json.loads(one[2]) for one in told if one[1] == "/repos/acme/shop/pulls"]
+    (pull,) = pulls
+    assert (pull["head"], pull["base"]) == ("runner/1", "main")
+    assert len([one for one in told if "/statuses/" in one[1]]) == 1
+
+
+def test_who_waits_is_told_nothing_of(case):
+    case.label().advance()
+    assert rehearse(case) == ([], "the plan needs review")

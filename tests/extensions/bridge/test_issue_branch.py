@@ -7,7 +7,7 @@ from clone_place import BRANCH, Place
 from test_bridge_story import SECRET
 
 from runner.errors import RunnerError
-from runner.extensions.bridge.bridge_round import read_branch
+from runner.extensions.bridge.bridge_command import read_branch
 from runner.extensions.bridge.comment_text import is_branch_of, name_branch
 from runner.journal.lock import RunLock
 from runner.project import BUILD

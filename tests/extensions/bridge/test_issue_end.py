@@ -13,7 +13,7 @@ def test_merged_it_is_cleaned_up_once_and_begins_anew_by_another_label(case):
     (kept,) = case.builder.retired
     assert kept.is_done
     assert "DONE" in case.status
-    assert "It is merged. To start over, reopen it and add the label `runner` again" in case.status
+    assert "Ended: merged. To start over, reopen it and add the label `runner` again" in case.status
     case.server.reopen_issue("ada", case.number)
     told = len(case.server.writes())
     assert case.advance() == "merged", "reopened is not asked for again"
@@ -99,7 +99,7 @@ def test_closed_unmerged_labels_and_branch_are_cleaned_up(case):
     assert case.labels == set()
     assert case.builder.done.count("clear") == 1
     assert len(case.builder.retired) == 1
-    assert "It is closed unmerged. To start over, remove the label `runner`" in case.status
+    assert "Ended: closed unmerged. To start over, remove the label `runner`" in case.status
     case.say("/runner retry")
     assert case.advance() == "closed unmerged"
     assert case.builder.done.count("draft 1") == 1

@@ -7,9 +7,14 @@ import pytest
 from forge_server import ForgeServer
 from issue_case import Case, Direct, KilledError, Killing
 from msgspec.structs import replace
+from shop import BASE
 
+from runner.app.build.preconditions import carry_trust
 from runner.app.draft.draft_review import DraftVerdict
+from runner.config.trust import Trust
+from runner.errors import ExitCode, RunnerError
 from runner.model import ReviewMode
+from runner.project import Project
 
 # --- who may have something done --------------------------------------------------------
 
@@ -347,7 +352,7 @@ def how_it_stands(case):
 
 
 @pytest.mark.nightly(
-    sibling="tests/extensions/bridge/test_moved_label.py::test_a_kill_while_it_is_handed_off_leaves_nobody_assigned"
+    sibling="tests/extensions/bridge/test_issue_commands.py::test_a_kill_while_it_is_handed_off_leaves_nobody_assigned"
 )
 def test_a_kill_at_any_call_leaves_nothing_doubled(bare):
     def play(last=None, *, is_made=False):
@@ -376,3 +381,29 @@ def test_a_kill_at_any_call_leaves_nothing_doubled(bare):
 
 SEED = int(os.environ.get("CAMPAIGN_SEED", "0"))
 WRITING = {"create", "edit", "delete", "add", "remove", "set", "assign"}
+
+
+GATE = '[gates]\nlint = "python3 -c pass"\n'
+
+
+def opened(place, **more):
+    project = Project.open(place.root, {**os.environ, **more})
+    return project, project.plan(project.plan_bytes)
+
+
+def test_a_clone_runs_what_is_trusted_here_and_nothing_that_came_later(workplace, tmp_path):
+    from workplace import Workplace
+
+    workplace.plan(BASE)
+    clone = Workplace.begin(tmp_path / "clone", workplace.home)
+    clone.plan(BASE)
+    source, _ = opened(workplace)
+    with pytest.raises(RunnerError, match="not trusted yet") as refused:
+        carry_trust(source, *opened(clone))
+    assert refused.value.code == ExitCode.PERSON
+    carry_trust(source, *opened(clone, CI="true"))
+    Trust(source.places.state).give(source.root, "asked")
+    carry_trust(source, *opened(clone))
+    clone.commit({"runner.toml": GATE})
+    with pytest.raises(RunnerError, match="new commands that you have not trusted"):
+        carry_trust(source, *opened(clone))

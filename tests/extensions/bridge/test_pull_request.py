@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from test_rehearsal import rehearse
+from test_bridge_story import rehearse
 
 BACK, READY = "/graphql/convertPullRequestToDraft", "/graphql/markPullRequestReadyForReview"
 
@@ -162,7 +162,7 @@ def test_what_the_forge_does_not_allow_is_told_and_holds_nothing_up(case):
     assert case.advance() == "the pull request needs review"
     assert drafts(case) == [True]
     assert (
-        "could not be marked as ready for review: `the forge rejected the request: Resource not"
+        "Mark the pull request as ready for review yourself: `the forge rejected the request:"
         in case.status
     )
     assert case.server.pulls[0]["body"].startswith("Closes")

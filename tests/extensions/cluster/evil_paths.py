@@ -2,11 +2,11 @@
 
 from msgspec.structs import replace
 
-from runner.extensions.cluster import entrypoint
+from runner.extensions.cluster import remote_worker
 from runner.extensions.cluster.message import as_bytes, read_answer, read_job
 from runner.model import Action, Change, digest_of
 
-honest = entrypoint.run_job
+honest = remote_worker.run_job
 PATHS = {
     "TASK-001": "other.py",
     "TASK-002": ".git/hooks/post-commit",
@@ -26,4 +26,4 @@ def run_job(data):
     return as_bytes(replace(answer, outcome=replace(answer.outcome, changes=(*kept, more))))
 
 
-entrypoint.run_job = run_job
+remote_worker.run_job = run_job

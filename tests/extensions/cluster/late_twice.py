@@ -5,7 +5,7 @@ import time
 
 from distributed.core import Status
 
-from runner.extensions.cluster import entrypoint
+from runner.extensions.cluster import remote_worker
 from runner.extensions.cluster.lease import LATE, STARTED, JobLease
 from runner.extensions.cluster.message import JobAnswer, as_bytes, read_job
 
@@ -24,4 +24,4 @@ def run_job(data):
     return as_bytes(JobAnswer(job.ticket, duty.name, kept=True))
 
 
-entrypoint.run_job = run_job
+remote_worker.run_job = run_job

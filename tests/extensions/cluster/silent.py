@@ -3,7 +3,7 @@
 import sys
 import time
 
-from runner.extensions.cluster import entrypoint
+from runner.extensions.cluster import remote_worker
 from runner.extensions.cluster.lease import STARTED, JobLease
 from runner.extensions.cluster.message import read_job
 
@@ -15,4 +15,4 @@ def run_job(data):
     time.sleep(3600)
 
 
-entrypoint.run_job = run_job
+remote_worker.run_job = run_job

@@ -13,7 +13,7 @@ from test_executors_faults import Run, first_time_waits
 from yard import Scheduler, Yard, running, until
 
 from runner import effects
-from runner.extensions.cluster import channel, entrypoint
+from runner.extensions.cluster import channel, remote_worker
 from runner.extensions.cluster.addresses import read_address
 from runner.extensions.cluster.channel import Channels, JobQueue, do_jobs, receive_job
 from runner.extensions.cluster.cluster import Cluster as Real
@@ -118,7 +118,9 @@ def test_a_job_whose_task_is_taken_back_leaves_nothing_that_looks_like_an_answer
     monkeypatch.setattr(
         JobLease, "of", lambda ticket, topic: JobLease(ticket, topic, worker, "key")
     )
-    monkeypatch.setattr(entrypoint, "read_job", lambda _data: SimpleNamespace(ticket="t", topic=""))
+    monkeypatch.setattr(
+        remote_worker, "read_job", lambda _data: SimpleNamespace(ticket="t", topic="")
+    )
 
     def work(_job, lease):
         with lease.watch(ended.set, lambda: None):
@@ -126,8 +128,8 @@ def test_a_job_whose_task_is_taken_back_leaves_nothing_that_looks_like_an_answer
             ended.wait(10 if state == "cancelled" else 0.3)
         return JobAnswer("", "", kept=True)
 
-    monkeypatch.setattr(entrypoint, "_answer", work)
-    said = entrypoint.run_job(b"job")
+    monkeypatch.setattr(remote_worker, "_answer", work)
+    said = remote_worker.run_job(b"job")
     assert ended.is_set() == (state == "cancelled")
     assert (said is None) == (state == "cancelled")
 

@@ -369,7 +369,7 @@ def test_a_scheduler_file_that_says_nothing_is_refused(tmp_path, content):
 
 
 def a_line(event):
-    from runner.extensions.cluster.remote_slot import _as_line
+    from runner.extensions.cluster.remote_worker import _as_line
 
     return _as_line("TASK-001", 1, event)
 

@@ -1,10 +1,14 @@
+""""""
+
 import json
 import threading
 
+import pytest
 from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.config.shell_rules import Permission, Permit
+from runner.implementers.agents.transcript import LOOP, Calls, ToolCall
 from runner.implementers.base import Allowance, Mode
 from runner.journal.session_events import ToolCalled, ToolReturned
 from runner.model import Failure, Finding, Phase, TaskPlan
@@ -83,7 +87,7 @@ def test_work_is_held_to_the_files_of_the_approved_plan(chat):
     chat.run([write("src/a.py"), write("src/b.py"), write("src/c.py")], "Done.")
     assert list(chat.files) == ["src/a.py", "src/c.py"]
     assert "'src/b.py' is not a file of the approved plan" in chat.answers[1]
-    assert "it allows src/a.py, src/c.py" in chat.answers[1]
+    assert "the plan allows src/a.py, src/c.py" in chat.answers[1]
 
 
 def test_a_check_is_run_by_its_name_and_its_failure_is_the_answer(chat):
@@ -287,3 +291,26 @@ def test_known_secrets_are_shown_nowhere(chat):
     shown = repr((chat.script.seen[-1][-1], said, chat.told, chat.attempt.log.read_text()))
     assert "of-a-task" not in shown
     assert "[REDACTED:secret]" in shown
+
+
+def seen(letters):
+    calls = Calls()
+    for letter in letters:
+        calls = calls.after(ToolCall(f"tool-{letter.lower()}", f"sha256:{letter}", letter))
+    return calls
+
+
+@pytest.mark.parametrize(
+    "letters", ["", "A", "AA", "AAB", "AABAAC", "ABAB"[:3], "ABCABC", "ABAC", "ABCB"]
+)
+def test_what_goes_on_is_no_circle(letters):
+    assert (seen(letters).repeated, seen(letters).finding) == ("", None)
+
+
+@pytest.mark.parametrize("letters", ["AAA", "BAAA", "ABAB", "CABAB"])
+def test_a_circle_is_seen_as_soon_as_it_closes(letters):
+    assert seen(letters[:-1]).finding is None
+    finding = seen(letters).finding
+    assert finding.check == LOOP
+    assert finding.refuses
+    assert "tool-a A" in finding.message

@@ -110,7 +110,7 @@ def test_a_server_that_does_not_start_is_a_warning(served):
     (warning,) = said.findings
     assert not warning.refuses
     assert warning.message.startswith("the MCP server tiny ended; its output: ")
-    assert warning.message.endswith("not found: the model works without its tools")
+    assert warning.message.endswith("not found: the model works without this server's tools")
     assert warning.hint == "run it yourself: no-such-program-anywhere"
 
 

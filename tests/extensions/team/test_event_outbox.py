@@ -147,7 +147,7 @@ def test_the_command_prints_a_team_s_events(workplace, postgres):
     assert (said.code, said.out) == (0, "")
     said = workplace.runner(*words, "--build", other.short)
     assert "shop 1  -  build.queued  ada" in said.out
-    assert "the journal is missing" in workplace.runner(*words, "--after", "3").err
+    assert "name its journal" in workplace.runner(*words, "--after", "3").err
 
 
 def test_an_end_is_told_after_all_before_it_however_slow_the_receiver_is(store):

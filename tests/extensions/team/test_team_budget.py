@@ -220,7 +220,7 @@ def test_a_build_whose_share_is_used_up_waits_and_goes_on_with_the_next_one(work
     said = workers.work(**agent(TASK_001=task, TASK_002=more))
     waits = workers.build(build)
     assert (waits.state, workers.landings(build)) == ("PENDING", ["TASK-001"]), said
-    assert "of its $1.00 used; the next claim continues" in waits.note
+    assert "of its $1.00 used; the build continues when a worker claims it again" in waits.note
     assert "the budget of the team is used up: $1.00 of $1.05 a month" in why(workers.store)
     set_bound(workers.store, Bound("", 5.0, share=2.0))
     said = workers.work(**agent(TASK_001=task, TASK_002=more))

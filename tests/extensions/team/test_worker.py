@@ -422,7 +422,7 @@ def test_clones_of_builds_that_are_over_go_the_oldest_first_but_none_with_work_o
     more = workers.queue(shop)
     said = workers.work(RUNNER_TEAM_WORKER_CACHE="1")
     assert {one.name for one in home.iterdir()} == {made[0].id}
-    assert said.count("removed its clone, which was saved elsewhere") == 2
+    assert said.count("removed its clone; its work is saved") == 2
     assert workers.build(more).state == "COMPLETED"
     Workplace(first, workers.folder).commit(message="a person's")
     trim_clones(workers.store, home, 0, os.environ)

@@ -19,10 +19,9 @@ from runner import effects
 from runner.config.settings import Settings
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team import build_clone, build_work, store_engine
-from runner.extensions.team.build_claim import Claimer, claim_build, finish_build
+from runner.extensions.team.build_claim import Claimer, CommandEnd, claim_build, finish_build
 from runner.extensions.team.build_clone import BuildClone, trim_clones
 from runner.extensions.team.build_queue import retry_build
-from runner.extensions.team.build_state import CommandEnd
 from runner.extensions.team.build_work import BuildWork, TeamWorker, WorkerRequest
 from runner.extensions.team.event_rows import read_lines
 from runner.extensions.team.projections import JournalCopy
