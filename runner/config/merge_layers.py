@@ -254,8 +254,8 @@ def _who_may(setting: Declaration) -> str:
     own = "only your own settings (~/.config/runner/runner.toml)"
     if OWN_FILE in setting.marks:
         return own
-    flag = f", environment or {flag_of(setting.old)}"
-    return own + (flag if setting.name in _WITH_FLAG else " or environment")
+    flag = f", the environment or {flag_of(setting.old)}"
+    return own + (flag if setting.name in _WITH_FLAG else " or the environment")
 
 
 def _without_yours(one: _Opened) -> _Opened:
@@ -320,7 +320,7 @@ def _require_executor(merged: MergedSettings) -> None:
     ours = any(word in one.executors for one in OURS)
     if not (ours or word in ("inline", "threads") or merged.values.get("build.extensions")):
         message = f"executor {setting_types.EXECUTORS}, not {display(name)}"
-        hint = 'for one of another package, set build.extensions = ["NAME"] in your own settings'
+        hint = 'if another package has it, set build.extensions = ["NAME"] in your own settings'
         raise RunnerError(message, where=merged.sources["cluster.executor"], hint=hint)
 
 
@@ -371,7 +371,7 @@ def _find_looser(declared: Declaration, asked: object, own: object) -> str:
     """Return why a repository may not loosen this setting of the person; empty if it may set it."""
     allowed = declared.default if own is None and CAPPED in declared.marks else own
     if {BOUND, CAPPED} & set(declared.marks) and allowed is not None and _is_more(asked, allowed):
-        return f"= {asked} is ignored: your own settings allow {allowed}"
+        return f"= {asked} is ignored: your own settings allow at most {allowed}"
     most = _MOST_ASSURED.get(declared.name)
     if most is not None and own == most != asked:
         return f'is ignored: your own settings require "{most}"'
@@ -381,8 +381,8 @@ def _find_looser(declared: Declaration, asked: object, own: object) -> str:
     if asked != ReviewMode.OFF and asked == least:
         return ""
     return (
-        f'= "{asked}" is ignored: a repository may only tighten it (off to auto to prompt); '
-        "to loosen it, use your own settings or --review"
+        f'= "{asked}" is ignored: a repository may only make reviews stricter (off, auto, prompt); '
+        "to make them looser, use your own settings or --review"
     )
 
 

@@ -148,7 +148,7 @@ exact_variable = _matching(
 server_name = _matching(
     # It must fit between the underscores of `mcp__NAME__TOOL`.
     r"[A-Za-z0-9][A-Za-z0-9-]{0,31}",
-    "must have only letters, digits and -, at most 32",
+    "must be at most 32 letters, digits and hyphens",
 )
 server_address = _matching(
     r"https?://[^\s/@]+(/[^\s]*)?", "must be a URL, such as http://127.0.0.1:8080/v1"
@@ -218,7 +218,7 @@ def rule_pattern(value: str) -> str:
 def format_name(value: str) -> str:
     """Validate the name in `[REDACTED:name]`; names of built-in formats are rejected."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", value):
-        raise ValueError("must have only lowercase letters, digits and -, at most 40")
+        raise ValueError("must be at most 40 lowercase letters, digits and hyphens")
     if any(value == shape.name for shape in load_rules.builtin_shapes()):
         raise ValueError("must not be the name of a built-in format")
     return value

@@ -186,14 +186,14 @@ def from_commit(commit: LandedCommit) -> Evidence | None:
 
 
 def _find_lacking(commit: LandedCommit) -> Iterator[str]:
-    yield "the logs of its commands"
-    yield "the patterns in its brief"
-    yield "its own entries of DECISIONS.md"
+    yield "the logs of the task's commands"
+    yield "the patterns in the brief"
+    yield "the task's entries in DECISIONS.md"
     if commit.checked:
         yield "versions of tools"
         yield "coverage"
     if commit.cut:
-        yield "some of its proofs: a record commit does not list them all"
+        yield "some proofs: a record commit does not list all of them"
 
 
 def parse_proofs(lines: Iterable[str]) -> Iterator[Proof]:

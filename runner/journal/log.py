@@ -191,7 +191,7 @@ class Journal:
         if self._broken is not None:
             raise OSError(
                 self._broken.errno or errno.EIO,
-                "an earlier write to the journal failed; nothing more is written",
+                "an earlier write to the journal failed, so the runner writes nothing more",
                 str(self.path),
             )
 
@@ -215,7 +215,7 @@ class Journal:
             raise RunnerError(
                 "the journal was removed or truncated while the runner was writing it",
                 where=str(self.path),
-                hint="restore it if you can, then run again",
+                hint="restore the journal from a backup if you have one, then run again",
             )
         if not self._sure or found.st_size != self._end:
             self._look()
@@ -234,7 +234,9 @@ class Journal:
             start, line = last_line(self._descriptor, size)
             record = self._whole(line, start)
             if record is None and line:
-                raise damage(self.path, Mark(start, -1), "it is incomplete, but not the last line")
+                raise damage(
+                    self.path, Mark(start, -1), "this record is incomplete, but not the last"
+                )
         elif line and not line.endswith(b"\n"):
             effects.append(self._descriptor, b"\n", self.path)  # whole but for its line end
             size += 1
@@ -296,5 +298,5 @@ def _not_plain(path: Path) -> RunnerError:
     return RunnerError(
         "the journal is not a plain file",
         where=str(path),
-        hint="move it away; the runner does not write through links, pipes or devices",
+        hint="move that file away; the runner does not write through links, pipes or devices",
     )

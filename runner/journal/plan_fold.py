@@ -73,8 +73,8 @@ def iteration(reason: str) -> Finding:
     """Return the next planning session's finding on a plan that was sent back."""
     return Finding(
         check=CHECK,
-        message=f"the plan needs iteration: {reason or 'no reason given'}",
-        hint="revise the plan as the reason says",
+        message=f"the plan was rejected: {reason or 'no reason given'}",
+        hint="revise the plan to fix what the reason names",
     )
 
 

@@ -123,7 +123,7 @@ def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
     # Check before parsing: a torn write may still be valid JSON with a truncated value.
     body, tail = line[:-_TAIL], line[-_TAIL:]
     if tail != b',"crc":"%08x"}' % crc32(body):
-        raise BadRecordError("its checksum does not match")
+        raise BadRecordError("the record's checksum does not match")
     try:
         if not line.startswith(_START):
             _require_version(loads(line)["v"])
@@ -132,7 +132,7 @@ def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
     except NewerRecordError:
         raise
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UnfitRecordError(f"its values are invalid ({error})") from error
+        raise UnfitRecordError(f"the record's values are invalid ({error})") from error
     envelope = (own.id, own.seq, own.time, own.run, own.type, own.task, own.attempt, own.cause)
     return new_tuple(Record, (*envelope, own.origin, own.producer, event, own.crc, VERSION))
 
@@ -257,9 +257,9 @@ def _begin(file: BinaryIO, place: Mark) -> Mark:
 def _out_of_order(path: Path, place: Mark, record: Record) -> RunnerError:
     expected = place.seq + 1
     what = (
-        f"records {expected} to {record.seq - 1} are missing before it"
+        f"records {expected} to {record.seq - 1} are missing before this line"
         if record.seq > expected
-        else f"its number {record.seq} was already used"
+        else f"record number {record.seq} was already used"
     )
     return damage(path, place, what)
 
@@ -285,8 +285,8 @@ def damage(path: Path, place: Mark, what: str) -> RunnerError:
     return RunnerError(
         f"the journal is damaged: line {line}, at byte {place.offset}: {what}",
         where=f"{path}:{line}",
-        hint="nothing was changed; restore the file from a backup, or move it away: then statuses"
-        " are taken from TASK-GRAPH.md and from the commits' trailers",
+        hint="nothing was changed; restore the file from a backup, or move it away: then the"
+        " runner takes statuses from TASK-GRAPH.md and from commit trailers",
     )
 
 

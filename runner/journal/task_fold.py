@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from runner.model import Coverage
 
 KEPT_DURATIONS = 5
-APPROVED = "approved: lands with the next `runner`"
+APPROVED = "approved: the next `runner` lands it"
 """Note on an approval of held work, shown until a run uses it."""
-REJECTED = "rejected: is tried again with the next `runner`"
+REJECTED = "rejected: the next `runner` retries it"
 """The same for a rejection."""
 
 

@@ -135,7 +135,7 @@ def find_gaps(proofs: Iterable[Proof]) -> tuple[str, ...]:
     unrun = (
         f"{one.id} {one.note}" for one in skipped if one.note in (COULD_NOT_RUN, NOT_VERIFIED_HERE)
     )
-    doubts = dict.fromkeys(str(one.row.doubt) for one in proofs if one.row and one.row.doubt)
+    doubts = dict.fromkeys(one.row.doubt.words for one in proofs if one.row and one.row.doubt)
     return (
         *((LINES_UNKNOWN,) if lines else ()),
         *((STUB_UNKNOWN,) if stub else ()),

@@ -20,7 +20,7 @@ from runner.operations.row import (
 )
 
 ITEM = Field("item", "ID of the pending item: TASK-003, DRAFT-1", needed=True)
-SEEN = Field("seen", "digest shown with the item; refused if the item changed", needed=True)
+SEEN = Field("seen", "digest shown with the item; refused if the item has changed", needed=True)
 MET = Field("met", "acceptance items that you checked: A1, or all", times="*")
 
 ROWS = (

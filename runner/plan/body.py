@@ -225,7 +225,7 @@ def read_fence(info: str, text: str, line: int) -> Block | tuple[str, str] | Non
         if text.strip():
             return (
                 f'the block that deletes "{path}" is not empty',
-                "remove its text, or the word delete",
+                "remove the block's text, or the word delete from its first line",
             )
         return Block(BlockKind.DELETE, path, "", line)
     is_patch = bool(words) and words[0].casefold() in _PATCHES

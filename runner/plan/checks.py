@@ -19,7 +19,7 @@ from runner.plan.graph import TaskGraph
 from runner.plan.held_out import find_problems
 from runner.plan.near_misses import find_listed
 from runner.plan.shell.exit_status import no_proof_in
-from runner.text.wording import did_you_mean, join_few
+from runner.text.wording import did_you_mean, join_few, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -88,7 +88,7 @@ def _duplicates(plan: CheckedPlan) -> Iterator[Problem]:
             yield plan.places.problem(
                 plan.places.heading(task),
                 f"duplicate task ID {task.id} (first on line {first.line})",
-                "give one of them an id that was never used",
+                "give one of them an unused id",
             )
 
 
@@ -295,8 +295,8 @@ def _find_loose_examples(plan: CheckedPlan) -> Iterator[Problem]:
         if _EXAMPLE.search(line)
     ]
     if loose:
-        some = "this line looks" if len(loose) == 1 else f"{len(loose)} lines look"
-        message = f"{some} like examples, but nothing runs them (first in {loose[0].id})"
+        some = plural(len(loose), "Python example")
+        message = f"no test runs {some} (first in {loose[0].id})"
         hint = "put each after `>>>` in a fenced block that begins with ```python examples"
         yield plan.places.problem(plan.places.heading(loose[0]), message, hint, Severity.NOTE)
 

@@ -142,7 +142,7 @@ def _encoding(data: bytes, path: str) -> tuple[Problem, ...]:
 def _no_task(data: bytes, path: str) -> Problem:
     first = data.removeprefix(b"\xef\xbb\xbf").splitlines()[:1]
     return Problem(
-        "no task found in the file",
+        "the plan has no task",
         path,
         1,
         1,

@@ -99,7 +99,7 @@ def read_draft(answer: str, taken: Collection[str] = ()) -> DraftReading:
     block = _find_block(text)
     if block is None:
         why = "the answer has no fenced block `markdown draft` with `## TASK-…: Title` sections"
-        return DraftReading(mistakes=(Remark(1, why, "answer with exactly one such block"),))
+        return DraftReading(mistakes=(Remark(1, why, "answer with exactly one"),))
     data = block.encode("utf-8", "replace")
     plan, places = read_plan(data, NAME), Spans(data, NAME)
     mistakes = [Remark(one.line, one.message, one.hint) for one in plan.problems if one.is_error]
@@ -139,7 +139,7 @@ def _find_block(text: str) -> str | None:
 def _of_ids(plan: Plan, taken: Collection[str]) -> Iterator[Remark]:
     if len(plan.tasks) > MOST_TASKS:
         late = plan.tasks[MOST_TASKS].line
-        yield Remark(late, f"more than {MOST_TASKS} tasks", "draft only the first part")
+        yield Remark(late, f"more than {MOST_TASKS} tasks", "draft only the first tasks")
     seen: set[str] = set()
     for task in plan.tasks:
         if not _ID.match(task.id):
@@ -154,7 +154,7 @@ def _of_ids(plan: Plan, taken: Collection[str]) -> Iterator[Remark]:
 def _of_one(task: Task, section: NewSection, places: Spans) -> Iterator[Remark]:
     if task.outputs == ("any",):
         at = places.find(task, "outputs").line
-        yield Remark(at, "Output files is `any`", "name the files that the task writes")
+        yield Remark(at, "Output files may not be `any`", "name the files that the task writes")
     if len(task.outputs) > MOST_OUTPUTS:
         at = places.find(task, "outputs").line
         yield Remark(at, f"more than {MOST_OUTPUTS} output files", "split the task")
@@ -165,7 +165,7 @@ def _of_one(task: Task, section: NewSection, places: Spans) -> Iterator[Remark]:
             )
     if not parses_back(section):
         hint = "use plain words in title, prose and criteria; no backquotes in commands and paths"
-        yield Remark(task.line, f"{task.id} has text that parses as more than its fields", hint)
+        yield Remark(task.line, f"Markdown in the text of {task.id} changes its fields", hint)
 
 
 # --- what is taken out ----------------------------------------------------------------

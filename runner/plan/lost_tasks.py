@@ -82,7 +82,7 @@ def _blocks(nodes: Sequence[Node], around: SectionContext) -> Iterator[NearMiss]
         width = len(around.source.lines[fence.start].strip())
         column = max(around.source.lines[fence.start].find("`"), 0)
         message = "this block is outside any task and is ignored"
-        hint = "add a task heading above it: ## TASK-001: Title, with its own number"
+        hint = "add a task heading above it: ## TASK-001: Title, with an unused number"
         yield Complaint(message, hint, fence.start, column, max(1, width)), Severity.WARNING
 
 
@@ -231,7 +231,7 @@ def _fields_below(node: Node, heading: TaskHeading | None, source: Source) -> Co
     title = _short(_TASK_WORD.sub("", rest).strip(" -:")) or "Title"
     id_ = f"TASK-{id_match[1].zfill(3)}" if id_match else "TASK-001"
     hint = f"write {'#' * max(2, node.level)} {id_}: {title}"
-    hint += "" if id_match else ", with its own number"
+    hint += "" if id_match else ", with an unused number"
     if heading:
         hint = _as_named(node, heading)
     return _about(node, source, message, hint)

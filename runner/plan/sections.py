@@ -272,7 +272,7 @@ class _Maker:
 
     def _complain_unknown(self, field: PlanField, given: set[str]) -> None:
         near = field_names.suggest_name(field.name.text)
-        hint = f'did you mean "{near}"?' if near else "the runner ignores this field"
+        hint = f'did you mean "{near}"?' if near else "remove it: the runner ignores this field"
         complaint = _about(field, f'unknown field "{field.name.text}"', hint)
         self._complain(complaint, near_misses.unknown_severity(field, given))
 

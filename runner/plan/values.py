@@ -273,7 +273,8 @@ def outputs(field: PlanField) -> tuple[str, ...]:
     found = paths(field)
     anything = [entry for entry in found if entry.casefold() in ("any", "anything")]
     if anything and len(found) > 1:
-        raise complain(field, "any is listed with other paths", "write only any, or only the paths")
+        hint = "write only `any`, or only the paths"
+        raise complain(field, "`any` is listed with other paths", hint)
     return ("any",) if anything else found
 
 

@@ -200,7 +200,7 @@ def _hint(env: str, path: str) -> str:
     language = code_language(path)
     known = language.environment if language else _READ_IT.get(ending)
     code = (known or "the variable {}").format(env)
-    return f"remove it and read it from the environment: {code}"
+    return f"remove the value and read it from the environment: {code}"
 
 
 def _variable(before: str) -> str:
@@ -242,11 +242,11 @@ def _line_starts(text: bytes) -> list[int]:
 
 
 def _and_more(count: int, last: Finding) -> Finding:
-    return Finding(CHECK, f"{count} more places of this file look like secrets", last.path,
-                   last.line, severity=last.severity, hint="fix these first")  # fmt: skip
+    return Finding(CHECK, f"{count} more likely secrets in this file", last.path,
+                   last.line, severity=last.severity, hint="fix the listed ones first")  # fmt: skip
 
 
 def _make_failure(why: str, path: str) -> Finding:
-    return Finding(CHECK, f"the second secret scan failed, so the file is refused: {why}", path,
+    return Finding(CHECK, f"detect-secrets failed, so the runner refuses this file: {why}", path,
                    hint="`runner doctor` lists what is missing; "
                         "split the file if it is too large to scan")  # fmt: skip

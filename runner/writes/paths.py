@@ -62,7 +62,7 @@ _FORBIDDEN_NAMES = frozenset(
     ("task-graph.md", "runner.toml", "file_ownership_map.md", ALLOW_LIST),
 )
 _LINK = "a symbolic link"
-_PLAIN = "choose a plain relative path"
+_PLAIN = "use a plain relative path, such as src/app.py"
 _RUNNER_FOLDER = ("artifacts", "build")
 
 

@@ -153,7 +153,9 @@ def _without_old(job: CompileJob, now: _CompileResult, before: _CompileResult) -
     if old:
         first = old[0]
         more = f" and {len(old) - 1} more" if len(old) > 1 else ""
-        yield replace(first, message=f"as before: {first.message}{more}", severity=Severity.NOTE)
+        yield replace(
+            first, message=f"existed before: {first.message}{more}", severity=Severity.NOTE
+        )
 
 
 def _weigh(finding: Finding, tree: Path, unbuilt: Callable[[Path, str], str] | None) -> Finding:
@@ -168,7 +170,7 @@ def _weigh(finding: Finding, tree: Path, unbuilt: Callable[[Path, str], str] | N
         finding,
         message=f"not compiled against {name}: this package of the repository is not built here",
         severity=Severity.NOTE,
-        hint="have a test contract build it first",
+        hint="let a test contract build the package first",
     )
 
 

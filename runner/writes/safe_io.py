@@ -158,7 +158,7 @@ def explain_errors(path: str, *, missing: bool = False) -> Iterator[None]:
         if error.errno == errno.ELOOP:
             raise InTheWay(path, "a symbolic link") from error
         if error.errno == errno.EISDIR:
-            hint = "give a file in this folder"
+            hint = "name a file in this folder"
             raise RunnerError("is a folder, not a file", where=path, hint=hint) from error
         if error.errno in _FULL:
             raise DiskFullError(path, "free some space and run again") from error

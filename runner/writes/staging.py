@@ -99,8 +99,8 @@ class Staging(Struct, frozen=True):
         found = [staged for staged in self.list() if staged.id == wanted]
         if not found:
             raise RunnerError(
-                f"no staged write {wanted!a}",
-                hint="for pending changes: runner review",
+                f"no staged write has the ID {wanted!a}",
+                hint="list the IDs: runner pipeline staged-write list",
             )
         return found[-1]
 
@@ -192,7 +192,7 @@ class Staging(Struct, frozen=True):
             raise RunnerError(
                 "this list of staged writes is damaged",
                 where=f"{folder}/index.json",
-                hint="remove the folder; the task proposes its writes again",
+                hint="remove the folder; the next attempt proposes its writes again",
             ) from error
 
     def _write_index(self, folder: str, entries: tuple[Staged, ...]) -> None:

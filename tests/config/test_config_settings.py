@@ -216,7 +216,7 @@ def test_what_only_a_person_may_set_is_ignored_in_a_repository_and_said(house):
     assert len(loaded.notes) == 6
     assert loaded.notes[0] == (
         "runner.toml:2: review.command is ignored: only your own settings "
-        "(~/.config/runner/runner.toml) or environment may set it"
+        "(~/.config/runner/runner.toml) or the environment may set it"
     )
 
 
@@ -249,7 +249,7 @@ class TestReview:
         house.repository('review.mode = "auto"\n')
         loaded = house.load()
         assert loaded.settings.review_of(None, ReviewMode.OFF) is ReviewMode.PROMPT
-        assert "may only tighten" in loaded.notes[0]
+        assert "may only make reviews stricter" in loaded.notes[0]
 
     @pytest.mark.parametrize(
         ("name", "own", "repository", "holds", "notes"),

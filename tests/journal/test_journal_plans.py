@@ -63,7 +63,7 @@ def test_an_approval_is_of_one_digest_and_lets_a_waiting_task_go_on():
 def test_a_plan_that_is_sent_back_is_off_the_table_and_counted():
     known = told(*PLANNED, BLOCKED, reviewed(approved=False, reason="smaller")).task(ID)
     assert (known.status, known.planned, known.plans_refused) == (Status.PENDING, None, 1)
-    assert known.findings[0].message == "the plan needs iteration: smaller"
+    assert known.findings[0].message == "the plan was rejected: smaller"
 
 
 def test_a_refused_plan_is_no_failed_attempt_and_another_failure_is():

@@ -69,4 +69,4 @@ def test_where_a_hundred_keys_are_sure_the_rest_is_a_number():
     text = "".join(f"x{n} = '{keys[n % 36]}'\n" for n in range(300))
     found = scan_content(text.encode(), "a.py")
     assert len(found) == 101
-    assert found[-1].message == "200 more places of this file look like secrets"
+    assert found[-1].message == "200 more likely secrets in this file"

@@ -192,7 +192,7 @@ def test_an_empty_file_has_nothing():
 def test_many_keys_are_counted_not_all_told():
     found = scan_content((f'call("{KEY}")\n' * 250).encode(), "a.py")
     assert len(found) == 101
-    assert found[-1].message == "150 more places of this file look like secrets"
+    assert found[-1].message == "150 more likely secrets in this file"
 
 
 def test_a_second_scan_that_fails_refuses_the_file(monkeypatch):
@@ -205,7 +205,7 @@ def test_a_second_scan_that_fails_refuses_the_file(monkeypatch):
     found = scan_content(f'"{KEY}"'.encode(), "a.py")
     assert [finding.refuses for finding in found] == [True, True]
     assert found[1].message == (
-        "the second secret scan failed, so the file is refused: it took too long"
+        "detect-secrets failed, so the runner refuses this file: it took too long"
     )
 
 

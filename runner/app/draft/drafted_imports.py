@@ -207,7 +207,7 @@ class _Batch(Struct):
             whole = _lay_over(own, one, self.sections)
             merged.append(whole)
             if not parses_back(whole):
-                why = f"{one.id} has text that parses as more than its fields"
+                why = f"Markdown in the text of {one.id} changes its fields"
                 mistakes.append(Remark(reading.line_of(one.id), why, "use plain words and paths"))
         there = {one.id for one in merged}
         for id_ in ours.keys() - there - none:
