@@ -24,9 +24,8 @@ from runner.text.wording import did_you_mean, nearest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from runner.config import schema, setting_types
+    from runner.config import schema
 else:
-    setting_types = lazy_module("runner.config.setting_types")
     schema = lazy_module("runner.config.schema")
 
 _WITH_FLAG = frozenset({"sandbox.kind", "cluster.executor", "cluster.insecure", "git.draft_pr"})
@@ -319,7 +318,7 @@ def _require_executor(merged: MergedSettings) -> None:
     word = name.partition(":")[0]
     ours = any(word in one.executors for one in OURS)
     if not (ours or word in ("inline", "threads") or merged.values.get("build.extensions")):
-        message = f"executor {setting_types.EXECUTORS}, not {display(name)}"
+        message = f"executor {schema.EXECUTORS}, not {display(name)}"
         hint = 'if another package has it, set build.extensions = ["NAME"] in your own settings'
         raise RunnerError(message, where=merged.sources["cluster.executor"], hint=hint)
 

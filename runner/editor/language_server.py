@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from runner.editor.open_plan import OpenDocument, OpenPlan
     from runner.editor.source_text import SourceText
-    from runner.plan.diagnostic import Problem
+    from runner.plan.source import Problem
 
 QUIET_SECONDS = 0.3
 """Seconds without typing before other files are checked."""

@@ -19,8 +19,7 @@ from msgspec import Struct
 from runner import model
 from runner.errors import RunnerError
 from runner.journal.events import TYPES, Event, Record, Unknown
-from runner.model.codec import Codec, loads, table, to_json
-from runner.model.columns import new_tuple
+from runner.model.codec import Codec, loads, new_tuple, table, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator

@@ -21,8 +21,8 @@ from msgspec.structs import asdict, replace
 
 from runner import model
 from runner.journal import events, session_events, task_state
-from runner.journal.cursor import WORTH_SAVING, Cursor
 from runner.journal.events import Record, WriteRejected, WriteReviewed
+from runner.journal.journal_cache import WORTH_SAVING, Cursor
 from runner.journal.records import Mark, decode, dump, encode, read_places
 from runner.journal.state import FOLDED, Folding, PersistentMap, ReviewKey, RunState
 from runner.journal.task_state import TaskState

@@ -242,6 +242,11 @@ class Proof(Struct, frozen=True):
         return rest.partition("'s proof")[0] if found else ""
 
     @property
+    def shown_note(self) -> str:
+        """The note as people read it: the stored prefix of a reused proof is not clear."""
+        return self.note.replace(STANDS, "reused from ")
+
+    @property
     def was_cut_off(self) -> bool:
         """Whether somebody ended it before it could say anything."""
         return self.note == CUT_OFF

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from runner import effects, model
 from runner.model import Spec, Status, Task
 from runner.model.codec import Codec, encode_json
-from runner.plan.diagnostic import Problem
+from runner.plan.source import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -12,20 +12,20 @@ from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import BlockKind, Severity, Status
 from runner.model.grades import is_code
-from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.field_names import fold_spelling
 from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
 from runner.plan.held_out import find_problems
 from runner.plan.near_misses import find_listed
 from runner.plan.shell.exit_status import no_proof_in
+from runner.plan.shell.shell_commands import executables, shell_operator, swallows_failure
 from runner.text.wording import did_you_mean, join_few, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from runner.model import Task
-    from runner.plan.diagnostic import Problem
+    from runner.plan.source import Problem
     from runner.plan.spans import Spans
 
 _WITH_CONTRACTS = {"api": "openapi", "data": "schema"}

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
 from runner.plan import field_names
-from runner.plan.inline import plain
 from runner.plan.markdown import Kind, ListItem, Node
-from runner.plan.markdown_table import TableCell, cells
+from runner.plan.markdown_text import TableCell, cells, plain
 from runner.plan.source import Run, Source
 from runner.plan.status import read_status
 

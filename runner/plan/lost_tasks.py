@@ -10,11 +10,10 @@ from runner.lazy_pattern import regex
 from runner.model import Severity
 from runner.plan import fields as styles
 from runner.plan.body import block_of, fences
-from runner.plan.diagnostic import Problem
 from runner.plan.field_names import MATTERS, parse_name
 from runner.plan.markdown import Kind, Node
 from runner.plan.near_misses import severity_of
-from runner.plan.source import text_of
+from runner.plan.source import Problem, text_of
 from runner.plan.status import read_status
 from runner.plan.task_ids import LONGEST_TITLE, TaskHeading, heading_of, nearly_named
 from runner.plan.values import Complaint

@@ -14,7 +14,7 @@ from runner.model import Block, Level, TestContract
 from runner.plan import proofs
 from runner.plan.body import Body, read_fence
 from runner.plan.fields import box_end, plain_field
-from runner.plan.inline import EMPTY_WORDS, literal
+from runner.plan.markdown_text import EMPTY_WORDS, literal
 from runner.plan.scanner import lines_of_plain
 from runner.plan.schema import READERS, Surroundings
 from runner.plan.sections import Section, make_task

@@ -23,7 +23,7 @@ from runner.model import (
     TestContract,
 )
 from runner.plan import proofs, values
-from runner.plan.inline import EMPTY_WORDS, plain
+from runner.plan.markdown_text import EMPTY_WORDS, plain
 from runner.plan.values import BadValueError, Complaint
 
 if TYPE_CHECKING:

@@ -14,12 +14,11 @@ from runner.lazy_module import lazy_module
 from runner.model import AcceptanceItem, Severity, Spec, Status, Task
 from runner.plan import field_names, proofs, schema
 from runner.plan.body import Body, read_body
-from runner.plan.diagnostic import Problem
 from runner.plan.fields import PlanField, Style
 from runner.plan.globs import literal_paths
-from runner.plan.inline import plain
 from runner.plan.markdown import Cuts, Kind, Node, piece_at
-from runner.plan.source import Run, Source, body_start
+from runner.plan.markdown_text import plain
+from runner.plan.source import Problem, Run, Source, body_start
 from runner.plan.status import StatusSpan
 from runner.plan.task_ids import LONGEST_TITLE, TaskHeading, heading_of
 from runner.plan.values import Complaint

@@ -12,7 +12,7 @@ from runner.model import Budget, Network, Requirement, Resource, ReviewMode, Sta
 from runner.model.task import PRIORITIES
 from runner.plan import status as statuses
 from runner.plan.globs import LONGEST_PATH
-from runner.plan.inline import EMPTY_WORDS, ListValue, literal, plain, words
+from runner.plan.markdown_text import EMPTY_WORDS, ListValue, literal, plain, words
 from runner.plan.task_ids import task_id
 from runner.text.wording import did_you_mean
 

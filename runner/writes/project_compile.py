@@ -16,7 +16,7 @@ from runner.languages.registry import all_languages
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.model.words import COULD_NOT_RUN
-from runner.plan.commands import executables
+from runner.plan.shell.shell_commands import executables
 from runner.text.ignore_rules import ignore_rules
 from runner.writes.compile_check import CHECK, check_syntax, is_missing_tool, make_missing_tool
 

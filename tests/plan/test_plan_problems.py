@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.plan.checks import check_plan
-from runner.plan.commands import executables, shell_operator, swallows_failure
-from runner.plan.diagnostic import render
 from runner.plan.document import read_plan
-from runner.plan.inline import without_strong
+from runner.plan.markdown_text import without_strong
+from runner.plan.shell.shell_commands import executables, shell_operator, swallows_failure
+from runner.plan.source import render
 from runner.plan.spans import Spans
 
 NAME = "TASK-GRAPH.md"

@@ -24,7 +24,7 @@ from runner.history.revert import format_list, require_free, take_back
 from runner.impact.reach import find_reaching
 from runner.lazy_module import lazy_module
 from runner.model import Action, Status, digest_of
-from runner.plan.diagnostic import refusal
+from runner.plan.source import refusal
 from runner.repo.read import Repository
 from runner.run.journal_writer import begin
 from runner.run.landing.plan_documents import PlanDocument

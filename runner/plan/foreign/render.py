@@ -15,7 +15,7 @@ from runner.model import Budget, Network, Status
 from runner.model.task import MILESTONE, PRIORITIES, AcceptanceItem
 from runner.plan.document import read_plan
 from runner.plan.field_names import parse_name
-from runner.plan.inline import plain
+from runner.plan.markdown_text import plain
 from runner.plan.status import write_status
 from runner.plan.task_ids import LONGEST_TITLE
 from runner.secrets.redact import redact

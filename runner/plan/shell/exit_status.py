@@ -14,7 +14,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
-from runner.plan.commands import swallows_failure
 from runner.plan.shell.programs import (
     exit_of_failed_tests,
     find_bypass,
@@ -22,7 +21,7 @@ from runner.plan.shell.programs import (
     programs_of,
     without_bypass,
 )
-from runner.plan.shell.shell_commands import commands_of, script_of, tests_among
+from runner.plan.shell.shell_commands import commands_of, script_of, swallows_failure, tests_among
 from runner.plan.shell.syntax import ShellSyntaxError, read_commands
 from runner.process.own_command import run_enclosed
 from runner.text.display import code_span

@@ -10,7 +10,7 @@ import pytest
 from receivers import write_journal
 from test_delivery import ground, keys, once, told, webhook  # noqa: F401 - a fixture
 
-from runner.config.setting_types import receiver_address
+from runner.config.schema import receiver_address
 from runner.extensions.telemetry.receiver import Poster, ReceiverDownError
 from runner.project import JOURNAL
 
