@@ -18,8 +18,8 @@ from runner.config.shell_rules import PermissionAnswer, Permit
 from runner.gates.base import INTEGRITY
 from runner.gates.integrity import integrity_proof
 from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
-from runner.journal.permission_fold import waits
 from runner.journal.session_events import PermissionAnswered, PermissionAsked
+from runner.journal.session_fold import permission_waits
 from runner.model import Action, Ending, Failure, Reason, Severity
 from runner.model.words import UNRUN
 from runner.run.review import WHOLE, proposal_digest, question_digest
@@ -174,7 +174,7 @@ class PermissionPrompts(Struct, frozen=True):
             return
         for task in tasks:
             known = self.journal.state.task(task.id)
-            for question in known.asks if waits(known) else ():
+            for question in known.asks if permission_waits(known) else ():
                 if self.ask(task.id, known.last_attempt, question, for_later=True) is None:
                     break
 
