@@ -18,7 +18,7 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
 from runner.process.limits import Limits
-from runner.text.syntax import name_of, python_tree
+from runner.text.foreign_documents import name_of, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from runner.languages import syntax_tree
 from runner.languages.base import NamedTest
 from runner.lazy_pattern import regex
-from runner.text.syntax import python_tree
+from runner.text.foreign_documents import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

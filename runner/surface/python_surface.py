@@ -16,7 +16,7 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.surface.facts import Fact, Trees, read_text, skip_file
 from runner.surface.symbols import REMOVED, names_of, shorten, signature_fact
-from runner.text.syntax import one_at_a_time
+from runner.text.foreign_documents import one_at_a_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

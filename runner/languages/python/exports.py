@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from runner.text.syntax import python_tree
+from runner.text.foreign_documents import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
