@@ -13,8 +13,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plan_documents import documents
-from plan_mutations import PIECES, SEEDS
+from plan_documents import PIECES, SEEDS, documents
 
 from runner.model import Severity, Status
 from runner.plan import cache

@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from plan_mutations import mutated
+from plan_documents import mutated
 
 from runner.plan.cache import load_outline, load_plan
 from runner.plan.checks import check_plan
