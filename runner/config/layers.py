@@ -164,9 +164,6 @@ def _read(path: Path) -> bytes:
         os.close(descriptor)
 
 
-# --- positions ------------------------------------------------------------------------
-
-
 # Bare keys, and keys in the quotes of either kind of string (TOML 1.0.0, "Keys").
 _KEY = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
 _DOTTED = rf"{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*"

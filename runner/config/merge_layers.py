@@ -102,9 +102,6 @@ def _line(problem: RunnerError) -> int:
     return int(line[1]) if line else 0
 
 
-# --- opening --------------------------------------------------------------------------
-
-
 def _open(layer: Layer, known: Mapping[str, Declaration]) -> _Opened:
     """Return the values of a layer by setting. Raises RunnerError for a duplicate."""
     text = "" if layer.given else _decode(layer)
@@ -199,9 +196,6 @@ def _one_file_of_the_repository(opened: Iterable[_Opened]) -> None:
         )
 
 
-# --- what a repository may not --------------------------------------------------------
-
-
 def _find_ignored(one: _Opened) -> list[str]:
     return [
         f"{one.where([name])}: {one.word(name)} is ignored: {_who_may(one.known[name])} may set it"
@@ -260,9 +254,6 @@ def _who_may(setting: Declaration) -> str:
 def _without_yours(one: _Opened) -> _Opened:
     reserved = _find_reserved(one) | {_EXTENSION.name}
     return replace(one, values={k: v for k, v in one.values.items() if k not in reserved})
-
-
-# --- mistakes -------------------------------------------------------------------------
 
 
 def _find_unknown(one: _Opened) -> list[RunnerError]:
@@ -334,9 +325,6 @@ def _all_of(problems: Sequence[RunnerError]) -> RunnerError:
         detail="\n".join(lines),
         hint="fix them; `runner settings` then shows what is set and where it comes from",
     )
-
-
-# --- laying over ----------------------------------------------------------------------
 
 
 def _overlay_layers(

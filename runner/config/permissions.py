@@ -140,9 +140,6 @@ def plain_path(path: str) -> str:
     return "/".join(parts) or "."
 
 
-# --- details --------------------------------------------------------------------------
-
-
 def _tighter(mine: Word, theirs: Word) -> Word:
     order = tuple(Permit).index
     if order(theirs.permit) <= order(mine.permit):

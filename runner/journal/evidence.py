@@ -156,9 +156,6 @@ def _is_of(record: Record, task: TaskState) -> bool:
     return recorded == (task.spec, task.commit)
 
 
-# --- read from a commit -----------------------------------------------------------------
-
-
 def from_commit(commit: LandedCommit) -> Evidence | None:
     """Return the evidence in a commit's trailers; None if they lack the specification."""
     if not (commit.spec_what and commit.spec_proof):
@@ -253,9 +250,6 @@ def with_commands(evidence: Evidence, known: Mapping[str, tuple[str, Level | Non
     bare = any(not proof.command and proof.kind not in _OWN for proof in proofs)
     lacks = (*evidence.lacks, *(("the commands of some proofs",) if bare else ()))
     return replace(evidence, proofs=proofs, lacks=lacks)
-
-
-# --- does it still stand? -------------------------------------------------------------
 
 
 def evaluate_standing(task: TaskState, spec: Spec) -> EvidenceState:

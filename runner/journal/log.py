@@ -146,8 +146,6 @@ class Journal:
     ) -> None:
         self.close()
 
-    # --- writing ----------------------------------------------------------------------
-
     def _record(
         self, event: Event, task: str, attempt: int, cause: Record | str, origin: str, via: str
     ) -> Record:
@@ -199,8 +197,6 @@ class Journal:
         if len(self._origins) >= _REMEMBERED:
             self._origins.clear()
         self._origins[record.id] = record.origin
-
-    # --- looking ----------------------------------------------------------------------
 
     def _lock(self) -> _Exclusive:
         return _Exclusive(self._writing, self._descriptor)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
     from pathlib import Path
 
-# --- a record -------------------------------------------------------------------------
-
 
 VERSION = 1
 ENVELOPE = (
@@ -49,9 +47,6 @@ class UnfitRecordError(ValueError):
 
 class NewerRecordError(ValueError):
     """A line that a newer runner wrote in a format this one does not know."""
-
-
-# --- writing --------------------------------------------------------------------------
 
 
 def encode(record: Record) -> bytes:
@@ -90,9 +85,6 @@ def _vocabulary() -> dict[str, object]:
 _CODEC = Codec(_vocabulary)
 to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 """Serialises plain JSON values; those of model types contain no cycles."""
-
-
-# --- reading --------------------------------------------------------------------------
 
 
 class _Envelope(Struct):
@@ -159,9 +151,6 @@ def dump(value: object) -> str:
 def read_noun(kind: Callable[..., N], fields: object) -> N:
     """Decode a dataclass of `model` from a JSON object. Raises ShapeError."""
     return _CODEC.read(kind, fields)
-
-
-# --- reading --------------------------------------------------------------------------
 
 
 _STEP = 65_536

@@ -119,9 +119,6 @@ def still_planned(task: TaskState, what: Digest) -> TaskState:
     return replace(task, planned=None, kept=None)
 
 
-# --- attempt fold ---------------------------------------------------------------------
-
-
 _OF_ANOTHER_KIND = (Failure.TRANSIENT, Failure.INFRASTRUCTURE)
 """Failures unrelated to the work itself."""
 

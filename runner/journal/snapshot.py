@@ -93,9 +93,6 @@ def pause_collections() -> Iterator[None]:
             gc.enable()
 
 
-# --- state rows -----------------------------------------------------------------------
-
-
 def _vocabulary() -> dict[str, object]:
     names = {"Mapping": Mapping, "Sequence": Sequence, "Record": Record, "Review": WriteReviewed}
     return {**vars(model), **vars(events), **vars(session_events), **vars(task_state), **names}
@@ -180,9 +177,6 @@ def _tasks(lines: Iterator[bytes]) -> Iterator[TaskState]:
                 stored = Stored(next(lines, b""), _TEXTS[name])
                 tasks[at] = replace(tasks[at], **{name: stored})
         yield from tasks
-
-
-# --- lazy json ------------------------------------------------------------------------
 
 
 T = TypeVar("T")

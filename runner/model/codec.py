@@ -177,9 +177,6 @@ def _require_same_fields(noun: object, value: Any) -> None:
             _require_same_fields(one, item)
 
 
-# --- writing --------------------------------------------------------------------------
-
-
 def encode_json(value: object) -> bytes:
     """Encode nouns as JSON text for caches and messages, whose bytes may change with msgspec."""
     try:

@@ -154,9 +154,6 @@ def _worth(graded: Graded) -> tuple[int, int]:
     return _WORTH.index(graded.grade), -by
 
 
-# --- one proof ------------------------------------------------------------------------
-
-
 def proof_kind(proof: Proof) -> ProvenBy | None:
     """Return the evidence of one proof; None if it failed, ran nothing or is of another task."""
     if proof.verdict not in ("pass", "flaky"):
@@ -212,8 +209,6 @@ def _is_static_gate(name: str, command: str) -> bool:
 def _count_passed(proof: Proof) -> int:
     return sum(number for word, number in proof.counts if word == "passed")
 
-
-# --- what only looks ------------------------------------------------------------------
 
 _STATIC_NAME = (
     r"(?:lint|linter|linting|types?|typing|typecheck|type-check|typescript|format|formatting|fmt"
@@ -274,8 +269,6 @@ def _working_parts(command: str) -> list[str]:
     parts = [part.strip() for part in re.split(_BETWEEN, command) if part.strip()]
     return [part for part in parts if not re.match(_IDLE, part)]
 
-
-# --- what nothing could prove ---------------------------------------------------------
 
 _DOCUMENT = (
     r"(?:.*/)?(?:[^/]*\.(?:md|markdown|mdown|rst|txt|adoc|asciidoc|org|tex|pdf|odt|docx?)"

@@ -167,9 +167,6 @@ def _read_quote(body: Body, node: Node, source: Source) -> None:
             body.changes[-1] += " " + line.strip()
 
 
-# --- blocks ---------------------------------------------------------------------------
-
-
 _WORD = regex(
     r"""(?P<key>[A-Za-z]+)=(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>\S*))|(?P<word>\S+)"""
 )

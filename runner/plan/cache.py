@@ -379,9 +379,6 @@ def _make_known(
     )
 
 
-# --- the files ------------------------------------------------------------------------
-
-
 def _stamp(path: str, prefixes: tuple[str, ...]) -> list[object]:
     # Includes these sources, in a tenth of a millisecond: another version may parse differently.
     try:

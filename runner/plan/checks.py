@@ -78,9 +78,6 @@ def check_plan(
     return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
 
 
-# --- ids ------------------------------------------------------------------------------
-
-
 def _duplicates(plan: CheckedPlan) -> Iterator[Problem]:
     for task in plan.tasks:
         first = plan.by_id[task.id]
@@ -142,9 +139,6 @@ def _sorts(plan: CheckedPlan) -> bool:
             if not waiting[after]:
                 ready.append(after)
     return len(ready) == len(waiting)
-
-
-# --- files ----------------------------------------------------------------------------
 
 
 class _Before:
@@ -307,16 +301,10 @@ def _in_outputs(path: str, task: Task) -> bool:
     )
 
 
-# --- held-out tests -------------------------------------------------------------------
-
-
 def _held_out(plan: CheckedPlan, is_agent: Callable[[Task], bool]) -> Iterator[Problem]:
     for one in find_problems(plan.tasks, is_agent):
         at = plan.places.at_line(one.line) if one.line else plan.places.heading(one.task)
         yield plan.places.problem(at, one.message, one.hint, one.severity)
-
-
-# --- commands -------------------------------------------------------------------------
 
 
 def _commands(plan: CheckedPlan, found: Callable[[str], bool]) -> Iterator[Problem]:

@@ -133,9 +133,6 @@ def _find_block(text: str) -> str | None:
     return text[heading.start() :] if heading else None
 
 
-# --- what is wrong --------------------------------------------------------------------
-
-
 def _of_ids(plan: Plan, taken: Collection[str]) -> Iterator[Remark]:
     if len(plan.tasks) > MOST_TASKS:
         late = plan.tasks[MOST_TASKS].line
@@ -166,9 +163,6 @@ def _of_one(task: Task, section: NewSection, places: Spans) -> Iterator[Remark]:
     if not parses_back(section):
         hint = "use plain words in title, prose and criteria; no backquotes in commands and paths"
         yield Remark(task.line, f"Markdown in the text of {task.id} changes its fields", hint)
-
-
-# --- what is taken out ----------------------------------------------------------------
 
 
 def _not_taken(task: Task, places: Spans) -> Iterator[Remark]:

@@ -70,9 +70,6 @@ def with_items(field: PlanField, values: tuple[Value, ...]) -> PlanField:
     return field._replace(values=values, start=(first.line, first.column), end=_end(last))
 
 
-# --- a list ---------------------------------------------------------------------------
-
-
 def from_list(node: Node, source: Source, *, at_top: bool) -> Taken | None:
     """Return the fields of a bullet list, or None if the list is prose.
 
@@ -244,9 +241,6 @@ def _find_run(text: str, raw: str, line: int) -> Run:
     return Run(text, line, at)
 
 
-# --- lines of a paragraph -------------------------------------------------------------
-
-
 def from_paragraph(node: Node, source: Source, *, at_top: bool) -> Taken | None:
     """Return the fields in a paragraph, or None if it is only prose.
 
@@ -296,9 +290,6 @@ def _longer(field: PlanField, run: Run) -> PlanField:
 
 def _end(run: Run) -> tuple[int, int]:
     return run.line, run.column + len(run.text)
-
-
-# --- a table --------------------------------------------------------------------------
 
 
 def from_table(node: Node, source: Source, *, at_top: bool) -> Taken | None:

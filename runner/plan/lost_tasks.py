@@ -89,9 +89,6 @@ def _asked(nodes: Sequence[Node], source: Source) -> Iterator[Node]:
     return (one for one in fences(nodes) if block_of(one, source) is not None)
 
 
-# --- a heading among tasks ------------------------------------------------------------
-
-
 class PreviousSection(NamedTuple):
     """The task, or the reported heading, before a section without a task."""
 
@@ -160,9 +157,6 @@ _CALLED_TASK = regex(
 )
 
 
-# --- fields below a heading ------------------------------------------------------------
-
-
 def has_fields(below: Sequence[Node], source: Source, *, of_a_task: bool = False) -> bool:
     """Return whether fields directly follow a heading; see `of_a_task`."""
     node = next((one for one in below if one.kind not in (Kind.HTML, Kind.RULE)), None)
@@ -203,9 +197,6 @@ def _is_certain(key: str, value: str) -> bool:
 
 
 _LEAD = regex(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?(?:\[[ xX]?\]\s+)?")
-
-
-# --- how it is reported---------------------------------------------------------------
 
 
 def _no_task(node: Node, heading: TaskHeading, source: Source) -> Complaint:

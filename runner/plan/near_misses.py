@@ -366,9 +366,6 @@ def _almost_a_file(fence: Node, suggestion: str, source: Source) -> Complaint:
     return Complaint(message, f"write {suggestion} to have it written", fence.start, column, width)
 
 
-# --- tasks that are only listed -------------------------------------------------------
-
-
 _ITEM = r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<mark>[ xX])\][ \t]+)?|\|[ \t]*"
 _REST = r"(?:\*\*|__|`|\[)*(?P<id>(?:TASK|Task)[-_ ]?\d+|T\d{2,})(?![\w.])(?P<rest>.*)"
 _OTHER_HEADING = r"={1,6}[ \t]+|h[1-6]\.[ \t]+|(?:<\w+>[ \t]*)+"

@@ -175,9 +175,6 @@ def _bad_globs(
             )
 
 
-# --- adding ---------------------------------------------------------------------------
-
-
 def add_owners(
     data: bytes, rows: Mapping[str, tuple[str, ...]], prefixes: tuple[str, ...] = ()
 ) -> bytes:

@@ -74,9 +74,6 @@ def _section(found: Found, tasks: tuple[Task, ...], spans: tuple[StatusSpan, ...
     )
 
 
-# --- fields ---------------------------------------------------------------------------
-
-
 def plain_fields(written: bytes, line: int) -> list[PlanField]:
     """Return the fields of a plain task; the first one is on 0-based `line` of its section."""
     heads: list[tuple[Run, list[Run]]] = []
@@ -140,9 +137,6 @@ def _tests(raw: str, line: int) -> Iterator[TestContract]:
             if command[0] == command[-1] == " ":  # a blank goes from both sides
                 command = literal(written)
             yield TestContract(id_ or f"TC-{number:03}", _LEVELS[level or "unit"], command, at)
-
-
-# --- prose and fences -----------------------------------------------------------------
 
 
 def _read_below(body: Body, text: str, line: int) -> bool:

@@ -149,9 +149,6 @@ def _next_heading(nodes: Sequence[Node], index: int) -> int:
     return index
 
 
-# --- the tasks of a section -----------------------------------------------------------
-
-
 def _section(data: bytes, found: Sequence[Piece], level: int, reader: SectionReader) -> Section:
     first = found[0].source
     end = found[-1].end

@@ -109,9 +109,6 @@ def complain_at(value: Located, message: str, hint: str) -> Complaint:
     return Complaint(message, hint, value.line, value.column, max(1, value.width))
 
 
-# --- single words ---------------------------------------------------------------------
-
-
 def status(field: PlanField) -> tuple[Status, str]:
     """Parse a status and an optional note. Raises BadValueError."""
     text = field.values[0].text if field.values else ""
@@ -237,9 +234,6 @@ def duration(field: PlanField) -> float | None:
             field, f'invalid duration "{text}"', "write a number and a unit, such as 10 minutes"
         )
     return seconds
-
-
-# --- lists of words -------------------------------------------------------------------
 
 
 def texts(field: PlanField) -> tuple[str, ...]:

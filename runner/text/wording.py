@@ -125,9 +125,6 @@ def list_failures(detail: str) -> list[str]:
     return [*lines, f"… and {plural(more, 'more failing test')}"] if more > 0 else lines
 
 
-# --- counting -------------------------------------------------------------------------
-
-
 _MANY_WORDS = """
 failures errors files instances lines operations problems requests tests
 """
@@ -137,9 +134,6 @@ _MANY = frozenset(_MANY_WORDS.split())
 def count_words(number: int, name: str) -> str:
     """Return a count with its word: `3 failures`, `1 failure`, `1 passed`."""
     return f"{number} {name.removesuffix('s') if number == 1 and name in _MANY else name}"
-
-
-# --- hints ----------------------------------------------------------------------------
 
 
 _LONGEST_WORD = 100
@@ -191,9 +185,6 @@ def seconds_of_age(typed: str, where: str) -> float:
             f"invalid duration {typed!a}", where=where, hint=f"for example {where} 30d, 12h or 2w"
         )
     return float(int(match[1]) * _SECONDS[match[2]])
-
-
-# --- extras that are missing ----------------------------------------------------------
 
 
 _DISTRIBUTION = "task-graph-runner"

@@ -273,9 +273,6 @@ def _visit_literal(visitor: Any, kind: str, tests: str, node: Any) -> None:
     visitor.tester.run_tests(visitor.context, tests)
 
 
-# --- newer strings --------------------------------------------------------------------
-
-
 _STRING = re.compile(r"(?i)(?<![\w])(rf|fr|f|rb|br|b|u|r)?('''|\"\"\"|'|\")")
 
 

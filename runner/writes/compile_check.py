@@ -216,9 +216,6 @@ def _is_template(change: Change) -> bool:
     return placed and not is_written_in(change.path, "python") and b"{{" in (change.content or b"")
 
 
-# --- script syntax --------------------------------------------------------------------
-
-
 _LARGEST = 5_000_000
 _NO_SCRIPT = regex(rb"\A(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE|TS\b)|\x00", re.IGNORECASE)
 """Translations of Qt and films also have the suffix `.ts`."""

@@ -155,9 +155,6 @@ def child() -> None:
         sys.exit(1)
 
 
-# --- parse limits ---------------------------------------------------------------------
-
-
 _LARGEST = {"python": 64 << 10, "json": 4 << 20, "toml": 256 << 10, "yaml": 256 << 10}
 # A `finally` body is compiled twice, so nested ones double: 25 levels (1.4 kB) took 20 s. Their
 # number limits their depth, however they are indented.

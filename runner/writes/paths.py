@@ -172,9 +172,6 @@ def _letters(path: str) -> str:
     return "".join(sorted(filter(str.isalnum, stem.casefold())))
 
 
-# --- details --------------------------------------------------------------------------
-
-
 def _path_refusal(path: str) -> str:
     if not path:
         return "is empty"
@@ -233,9 +230,6 @@ def _runner_table(content: bytes | None) -> object:
         return content
     tool = tables.get("tool")
     return tool.get("runner") if isinstance(tool, dict) else None
-
-
-# --- path components ------------------------------------------------------------------
 
 
 LONGEST_NAME = 255

@@ -167,9 +167,6 @@ def compile_writes(admitted: Passed, rules: WriteRules, context: WriteContext) -
     )
 
 
-# --- details --------------------------------------------------------------------------
-
-
 def _with_scope_line(
     findings: tuple[Finding, ...],
     changes: Sequence[Change],

@@ -257,9 +257,6 @@ def find_missing_compiler(
     return None
 
 
-# --- details --------------------------------------------------------------------------
-
-
 def _project_folder(tree: Path, path: str, compiler: Compiler) -> str | None:
     """Return the folder of the nearest manifest for a path, or None."""
     pure = PurePosixPath(path)

@@ -169,9 +169,6 @@ def explain_errors(path: str, *, missing: bool = False) -> Iterator[None]:
         ) from error
 
 
-# --- details --------------------------------------------------------------------------
-
-
 @contextlib.contextmanager
 def _parent(
     root: Path, path: str, *, make: bool = False, durable: bool = True
@@ -292,9 +289,6 @@ def _remove_empty(root: Path, path: str) -> None:
 
 def _is_beside(name: str) -> bool:
     return name.startswith(_PREFIX) and name.endswith(_SUFFIX)
-
-
-# --- into the real tree ---------------------------------------------------------------
 
 
 _EXECUTE = 0o100

@@ -125,8 +125,6 @@ class ScanWorkspace(Struct, frozen=True):
             wanted = ", or ".join(tool.needs for tool in tools)
             yield f"no scanner for {', '.join(endings)} is installed: install {wanted}"
 
-    # --- details ----------------------------------------------------------------------
-
     @property
     def _shown(self) -> Path:
         return self.place.shown / self.place.start

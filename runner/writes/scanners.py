@@ -102,8 +102,6 @@ def folder_of(path: str) -> str:
     return "" if parent == "." else parent
 
 
-# --- what each tool's JSON looks like ---------------------------------------------------
-
 Json: TypeAlias = "Mapping[str, Json] | list[Json] | str | int | float | bool | None"
 
 
@@ -243,9 +241,6 @@ SCANNERS = (
         also=(*row_named("rust").code, "Cargo.toml"),
     ),
 )
-
-
-# --- scanner output -------------------------------------------------------------------
 
 
 _MOST_OUTPUT = 4 << 20

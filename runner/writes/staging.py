@@ -154,8 +154,6 @@ class Staging(Struct, frozen=True):
         except (ValueError, KeyError, TypeError, RecursionError):
             return ()  # nothing rests on it
 
-    # --- details ----------------------------------------------------------------------
-
     def _remember(self, staged: Staged, fate: str) -> None:
         before = [(one, was) for one, was in self.list_decided() if one.id != staged.id]
         known = [*before, (staged, fate)][-_KEPT:]

@@ -90,9 +90,6 @@ def marker_findings(change: Change, before: bytes | None) -> tuple[Finding, ...]
     return tuple(found)
 
 
-# --- details --------------------------------------------------------------------------
-
-
 def _new_marks(change: Change, before: bytes | None) -> Iterator[tuple[int, int, str]]:
     """Yield line, column and meaning of each new mark."""
     if change.content is None or len(change.content) > _SOURCE_LIMIT:

@@ -41,9 +41,6 @@ _DEEPEST = 40
 """Maximum nesting of JSON; tasks are at the fourth level."""
 
 
-# --- JSON, and where it stands --------------------------------------------------------
-
-
 class _Value(Struct, frozen=True):
     """A value of a JSON text: `of` is a dict or list of these, or a plain value."""
 
@@ -155,9 +152,6 @@ def _texts(*parts: tuple[str, object]) -> str:
     return "\n\n".join(f"{head}{one}" for head, one in texts)
 
 
-# --- Task Master ----------------------------------------------------------------------
-
-
 def read_task_master(text: str) -> ForeignPlan:
     """Parse the tasks of every tag. Raises RunnerError if the file is invalid."""
     try:
@@ -215,9 +209,6 @@ def _priority(value: object) -> str:
         return PRIORITIES[int(value)]
     word = str(value or "").casefold()
     return word if word in PRIORITIES else ""
-
-
-# --- beads ----------------------------------------------------------------------------
 
 
 def read_beads(text: str) -> ForeignPlan:
@@ -293,8 +284,6 @@ def with_children(
         needs = tuple(dict.fromkeys((*task.needs, *below)))
         yield replace(task, needs=needs, is_group=not task.paths)
 
-
-# --- Backlog.md -----------------------------------------------------------------------
 
 _HEAD = re.compile(r"\A---[ \t]*\r?\n(?P<head>.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _STATUS = re.compile(

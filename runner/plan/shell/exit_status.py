@@ -271,9 +271,6 @@ def deciding_command(line: str) -> Simple | None:
     return next(reversed(tests_among(every) or working), None)
 
 
-# --- what to write instead ----------------------------------------------------------------
-
-
 def _by(command: Simple, line: str) -> str:
     """Return the code that hides a command's failure: what follows it, or what encloses it."""
     if (found := swallows_failure(line)) and not found.startswith("--"):

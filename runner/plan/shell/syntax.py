@@ -187,8 +187,6 @@ class _Reader:
             # A here document is only complete after its line has ended.
             self.found.append(one._replace(documents=draft.documents))  # type: ignore[arg-type]
 
-    # --- between the words ------------------------------------------------------------
-
     def _skip_blanks(self) -> None:
         if found := _BLANK.match(self.text, self.at):
             self.at = found.end()
@@ -264,8 +262,6 @@ class _Reader:
                 self._take_dollar()
             self.at = min(found.end() + 1 if found else stop, len(self.text))
         self.documents.clear()
-
-    # --- words ------------------------------------------------------------------------
 
     def _take_word(self) -> ShellWord:
         """Read the next word; raises an error if there is none."""
