@@ -167,16 +167,14 @@ class Mark(NamedTuple):
     """Number of the record before it."""
 
 
-def read_journal(
-    path: Path, after: Mark | None = None, *, wanted: Container[str] | None = None
-) -> Iterator[Record]:
-    """Yield the records after a position, by default all. Raises RunnerError if damaged.
+def read_journal(path: Path, *, wanted: Container[str] | None = None) -> Iterator[Record]:
+    """Yield the records of a journal. Raises RunnerError if it is damaged.
 
     A journal that does not exist has none. A last line that is not whole is left out: somebody is
     writing it, or died while writing it. Raises RunnerError for a line in the middle that is not
     whole, for a number that is missing or comes twice, and for a newer format.
     """
-    for record, _ in read_places(path, after, wanted=wanted):
+    for record, _ in read_places(path, wanted=wanted):
         yield record
 
 

@@ -90,22 +90,16 @@ class Graded(Struct, frozen=True):
         return ", ".join((str(self.by), *self.gaps))
 
 
-def grade_of(
-    proofs: Iterable[Proof], *, none: str = "", waived: str = "", unverified: str = ""
-) -> Graded:
+def grade_of(proofs: Iterable[Proof], *, none: str = "") -> Graded:
     """Return the grade that follows from these proofs.
 
-    `none`: why the plan says that nothing proves it. `waived`: a person's reason, valid for these
-    bytes. `unverified`: why the proofs are not about these bytes (written by hand, merged).
+    `none`: why the plan says that nothing proves it.
     """
     proofs = tuple(proofs)
     by = strongest(proofs)
-    counts = by is not None and by not in PROVES_NOTHING
-    if counts and not unverified:
+    if by is not None and by not in PROVES_NOTHING:
         return Graded(Grade.PROVEN, by, gaps=find_gaps(proofs))
-    if waived:
-        return Graded(Grade.WAIVED, by, waived)
-    return Graded(Grade.UNPROVEN, by, unverified or none or explain_unproven(by))
+    return Graded(Grade.UNPROVEN, by, none or explain_unproven(by))
 
 
 def explain_unproven(by: ProvenBy | None) -> str:

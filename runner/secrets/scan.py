@@ -72,9 +72,9 @@ def scan_content(
     return (*_scan_name(path, shown, allowed), *_scan(content, shown, allowed, before))
 
 
-def scan_text(text: str, where: str, *, allowed: AllowList | None = None) -> tuple[Finding, ...]:
+def scan_text(text: str, where: str) -> tuple[Finding, ...]:
     """Scan a text that is not a file, such as a commit message; `where` names it."""
-    return _scan(text.encode("utf-8", "surrogatepass"), where, allowed)
+    return _scan(text.encode("utf-8", "surrogatepass"), where, None)
 
 
 def hits(content: bytes, path: str) -> tuple[Hit, ...]:

@@ -33,6 +33,8 @@ else:
 _LISTED = 3
 _SHORT = 12
 _LONGEST = 19
+_COMMAND = 300
+"""Characters of a command before it is abridged."""
 _DETAIL_LINES = 4
 _FAILED = regex(r"(?P<test>\S.*?) (?:failed|error) at (?P<place>\S+:\d+): (?P<why>.+)")
 """Start of a check's detail that names its tests (`gates/check_run`)."""
@@ -55,12 +57,12 @@ def join_few(names: Sequence[str], most: int = _LISTED) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def abridge(command: str, most: int = 300) -> str:
+def abridge(command: str) -> str:
     """Shorten a command to its first words and the number of words left out."""
-    if len(command) <= most:
+    if len(command) <= _COMMAND:
         return command
     words = command.split(" ")
-    kept = [word for at, word in enumerate(words) if len(" ".join(words[: at + 1])) <= most]
+    kept = [word for at, word in enumerate(words) if len(" ".join(words[: at + 1])) <= _COMMAND]
     return f"{' '.join(kept)} … and {plural(len(words) - len(kept), 'word')} more"
 
 

@@ -302,26 +302,26 @@ _BARE_NAME = re.compile(r"^([ \t]*(?:-|\w+:)[ \t]+)(@[^\r\n]*?)(?=[ \t]*\r?$)", 
 """People as written by old versions of the tool, `assignee: @ada`: not valid YAML."""
 
 
-def read_backlog(text: str, *, done: str = "Done", still_open: str = "To Do") -> ForeignPlan:
+def read_backlog(text: str) -> ForeignPlan:
     """Parse the one task of a Backlog.md file. Raises RunnerError if it is invalid."""
-    task = _of_backlog(text, done, still_open)[0]
+    task = _of_backlog(text)[0]
     return ForeignPlan(Form.BACKLOG, (task,))
 
 
 def parent_of(text: str) -> str:
     """Return the parent in a Backlog.md file, or ""."""
-    return _of_backlog(text, "", "")[1]
+    return _of_backlog(text)[1]
 
 
-def _of_backlog(text: str, done: str, still_open: str) -> tuple[ForeignTask, str]:
+def _of_backlog(text: str) -> tuple[ForeignTask, str]:
     found = _HEAD.match(text)
     head = _read_head(found["head"]) if found else None
     if found is None or head is None or not _plain(head.get("id")):
         raise RunnerError("not a Backlog.md task: its front matter cannot be read")
     mark, state = None, ForeignState.OPEN
     if status := _STATUS.search(text, found.start("head"), found.end("head")):
-        mark = DoneMark(status.start("word"), status.end("word"), done, still_open)
-        state = ForeignState.DONE if status["word"] == done else _state(status["word"])
+        mark = DoneMark(status.start("word"), status.end("word"), "Done", "To Do")
+        state = ForeignState.DONE if status["word"] == "Done" else _state(status["word"])
     body = text[found.end() :]
     asked = _ACCEPTANCE.search(body) or _OLD_ACCEPTANCE.search(body)
     match = _DESCRIPTION.search(body)
