@@ -186,7 +186,9 @@ def _finding(hit: Hit, text: bytes, path: str, lines: list[int]) -> Finding:
     is_address = hit.severity is Severity.NOTE  # it opens nothing by itself
     return Finding(
         check=CHECK,
-        message=f"seen: {hit.title}" if is_address else f"secret found: {hit.title}",
+        message=f"not a secret by itself: {hit.title}"
+        if is_address
+        else f"secret found: {hit.title}",
         path=path,
         line=line,
         column=len(before) + 1,

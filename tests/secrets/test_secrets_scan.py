@@ -180,7 +180,7 @@ def test_a_keyword_alone_and_entropy_alone_only_warn():
 def test_a_public_address_is_only_noted():
     (finding,) = scan_content(b'dns = "8.8.8.8"', "a.py")
     assert finding.severity is Severity.NOTE
-    assert finding.message == "seen: Public IP (ipv4)"
+    assert finding.message == "not a secret by itself: Public IP (ipv4)"
     assert not finding.hint, "it is no secret, and may stand where it is"
 
 
