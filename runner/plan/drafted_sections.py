@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from runner.model import AcceptanceItem, BlockKind, Budget, Network, Status
 from runner.model.task import MILESTONE, PRIORITIES
 from runner.plan.document import read_plan
-from runner.plan.foreign.foreign_tasks import NewSection, parses_back
+from runner.plan.foreign.tasks import NewSection, parses_back
 from runner.plan.spans import Spans
 from runner.secrets.redact import redact
 

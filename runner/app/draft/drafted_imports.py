@@ -30,7 +30,7 @@ from runner.journal.session_events import DraftProposed
 from runner.model import Status, digest_of
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark, number_items, read_draft
-from runner.plan.foreign.foreign_tasks import parses_back, plain_title
+from runner.plan.foreign.tasks import parses_back, plain_title
 from runner.report.cost import together
 from runner.text.wording import join_few, plural
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from runner.app.observer import Observer
     from runner.app.write.import_tasks import ImportResult
     from runner.model import Usage
-    from runner.plan.foreign.foreign_tasks import NewSection
+    from runner.plan.foreign.tasks import NewSection
     from runner.project import Project
     from runner.run.review import Asker
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from runner.plan.foreign.foreign_tasks import (
+from runner.plan.foreign.tasks import (
     DoneMark,
     ForeignPlan,
     ForeignState,

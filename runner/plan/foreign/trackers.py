@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.model.task import PRIORITIES
-from runner.plan.foreign.foreign_tasks import (
+from runner.plan.foreign.tasks import (
     DoneMark,
     ForeignPlan,
     ForeignState,
