@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.model import Digest, Status, Task
     from runner.plan import cache, checks, document, graph, ownership, spans
-    from runner.plan.diagnostic import Problem
     from runner.plan.document import Plan
     from runner.plan.graph import TaskGraph
     from runner.plan.outline import Outline
+    from runner.plan.source import Problem
     from runner.process import base, environments, platform, tools
     from runner.repo import read
     from runner.repo.head import Folders, Head

@@ -18,7 +18,7 @@ import pytest
 
 from runner.errors import RunnerError
 
-NOUNS = {"runner.model.work": "Finding", "runner.plan.diagnostic": "Problem"}
+NOUNS = {"runner.model.work": "Finding", "runner.plan.source": "Problem"}
 """Struct classes to record, by module: what is called on their creation is part of the class."""
 CODE = str(messages.ROOT / "runner") + "/"
 FOREIGN = {

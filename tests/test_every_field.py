@@ -29,10 +29,10 @@ from runner.model import Budget, Task
 from runner.model.codec import Codec, usual_values
 from runner.plan.cache import load_plan
 from runner.plan.cache_file import encode_section, section_from
-from runner.plan.diagnostic import Problem
 from runner.plan.document import read_plan
 from runner.plan.outline import Found, KnownSection
 from runner.plan.sections import PlanCommand, Section
+from runner.plan.source import Problem
 from runner.run.secret_leases import _Lease
 
 PLAN = """# Shop

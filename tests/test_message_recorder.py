@@ -35,7 +35,7 @@ MADE = {
         ("errors", "RunnerError", "'the books stand open'"),
         ("errors", "RunnerError", "'x', hint='close the books'"),
         ("model", "Finding", "'lint', 'the work is a wish'"),
-        ("plan.diagnostic", "Problem", "'which no task is', 'TASK-GRAPH.md', 1, 1"),
+        ("plan.source", "Problem", "'which no task is', 'TASK-GRAPH.md', 1, 1"),
     ),
 }
 UNKNOWN = ("the books stand open", "close the books", "the work is a wish", "which no task is")

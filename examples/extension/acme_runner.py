@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from runner.config.extension_tables import read_table
+from runner.config.loading import read_table
 from runner.extensions.interface import Extension
 from runner.implementers.base import WorkResult
 from runner.operations.row import Operation, flag

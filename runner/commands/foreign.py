@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from runner.commands.output import open_console
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
-from runner.plan.foreign.base import Form
+from runner.plan.foreign.tasks import Form
 from runner.project import Project
 from runner.report.documents import document
 from runner.text.display import display

@@ -15,7 +15,7 @@ from runner.config.settings import list_names
 from runner.errors import ExitCode
 from runner.lazy_module import lazy_module
 from runner.model import GateSpec, Resource
-from runner.plan.diagnostic import render
+from runner.plan.source import render
 from runner.project import Project
 from runner.report.table import table
 from runner.text.display import display

@@ -185,9 +185,6 @@ def is_for_tests(declared: Declared) -> bool:
     return declared.gate.name in ("tests", "check")
 
 
-# --- into the settings ----------------------------------------------------------------
-
-
 def needs_defaults(settings: Settings) -> bool:
     """Return whether default gates are enabled and no gates are configured."""
     return settings.proof.default_gates and not (settings.gates or settings.gates_by_type)
@@ -239,8 +236,6 @@ def _source(gates: list[Declared]) -> str:
     manifests = ", ".join(dict.fromkeys(one.gate.origin for one in gates))
     return f"{manifests} (default gate{'' if len(gates) == 1 else 's'})"
 
-
-# --- a failure that is none -----------------------------------------------------------
 
 _NOTHING_THERE = (
     # what the command is, its exit code, and all it printed

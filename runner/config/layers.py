@@ -155,16 +155,13 @@ def _read(path: Path) -> bytes:
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(None, "it is not a regular file")
+            raise OSError(None, "not a regular file")
         if found.st_size > _MOST_BYTES:
-            raise OSError(None, f"it is larger than {_MOST_BYTES} bytes")
+            raise OSError(None, f"larger than {_MOST_BYTES} bytes")
         # For a regular file one call reads everything: read(2) is short only at its end.
         return os.read(descriptor, _MOST_BYTES)
     finally:
         os.close(descriptor)
-
-
-# --- positions ------------------------------------------------------------------------
 
 
 # Bare keys, and keys in the quotes of either kind of string (TOML 1.0.0, "Keys").

@@ -1,4 +1,4 @@
-"""Load the layers of settings, validated or from the cache.
+"""Load the layers of settings, validated or from the cache, and the tables of extensions.
 
 Later over earlier: the user's `~/.config/runner/runner.toml`, the repository's `runner.toml` or
 `[tool.runner]` in its pyproject.toml, environment `RUNNER_<TABLE>_<NAME>`, flags. Values are
@@ -15,7 +15,10 @@ from msgspec.structs import replace
 from runner.config import layers, values
 from runner.config.paths import Places
 from runner.config.settings import Loaded, Settings, declarations
+from runner.errors import RunnerError
+from runner.extensions.interface import load
 from runner.lazy_module import lazy_module
+from runner.text.foreign_documents import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
     from runner.config import merge_layers
     from runner.extensions import registry
+    from runner.extensions.interface import Extension
     from runner.secrets import load_rules
 else:
     load_rules = lazy_module("runner.secrets.load_rules")
@@ -76,3 +80,27 @@ def register_secret_formats(settings: Settings) -> None:
     """Register the secret formats of these settings, so that this process redacts them."""
     if formats := (*settings.secret_formats, *settings.floor.secret_formats):
         load_rules.add_shapes(formats)
+
+
+def read_table(extension: Extension, environ: Mapping[str, str]) -> Any:
+    """Return the extension's table as an instance of its `settings` model.
+
+    An absent table is an empty one. Raises RunnerError for a value that the model refuses.
+    """
+    from pydantic import ValidationError
+
+    file = Places.of(environ).settings_file
+    where = f"{file}, [extension.{extension.name}]"
+    try:
+        tables = parse_toml(file.read_text("utf-8-sig")).get("extension", {})
+    except FileNotFoundError:
+        tables = {}
+    except (OSError, ValueError) as error:
+        raise RunnerError(f"the settings cannot be read: {error}", where=str(file)) from error
+    table = tables.get(extension.name, {}) if isinstance(tables, dict) else {}
+    try:
+        return load(extension.settings).model_validate(table)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        raise RunnerError(f"{key}: {first['msg']}", where=where) from error

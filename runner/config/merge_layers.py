@@ -24,9 +24,8 @@ from runner.text.wording import did_you_mean, nearest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from runner.config import schema, setting_types
+    from runner.config import schema
 else:
-    setting_types = lazy_module("runner.config.setting_types")
     schema = lazy_module("runner.config.schema")
 
 _WITH_FLAG = frozenset({"sandbox.kind", "cluster.executor", "cluster.insecure", "git.draft_pr"})
@@ -101,9 +100,6 @@ def merge_layers(layers: Sequence[Layer], known: Mapping[str, Declaration]) -> M
 def _line(problem: RunnerError) -> int:
     line = re.search(r":(\d+)$", problem.where)
     return int(line[1]) if line else 0
-
-
-# --- opening --------------------------------------------------------------------------
 
 
 def _open(layer: Layer, known: Mapping[str, Declaration]) -> _Opened:
@@ -200,9 +196,6 @@ def _one_file_of_the_repository(opened: Iterable[_Opened]) -> None:
         )
 
 
-# --- what a repository may not --------------------------------------------------------
-
-
 def _find_ignored(one: _Opened) -> list[str]:
     return [
         f"{one.where([name])}: {one.word(name)} is ignored: {_who_may(one.known[name])} may set it"
@@ -254,16 +247,13 @@ def _who_may(setting: Declaration) -> str:
     own = "only your own settings (~/.config/runner/runner.toml)"
     if OWN_FILE in setting.marks:
         return own
-    flag = f", environment or {flag_of(setting.old)}"
-    return own + (flag if setting.name in _WITH_FLAG else " or environment")
+    flag = f", the environment or {flag_of(setting.old)}"
+    return own + (flag if setting.name in _WITH_FLAG else " or the environment")
 
 
 def _without_yours(one: _Opened) -> _Opened:
     reserved = _find_reserved(one) | {_EXTENSION.name}
     return replace(one, values={k: v for k, v in one.values.items() if k not in reserved})
-
-
-# --- mistakes -------------------------------------------------------------------------
 
 
 def _find_unknown(one: _Opened) -> list[RunnerError]:
@@ -319,8 +309,8 @@ def _require_executor(merged: MergedSettings) -> None:
     word = name.partition(":")[0]
     ours = any(word in one.executors for one in OURS)
     if not (ours or word in ("inline", "threads") or merged.values.get("build.extensions")):
-        message = f"executor {setting_types.EXECUTORS}, not {display(name)}"
-        hint = 'for one of another package, set build.extensions = ["NAME"] in your own settings'
+        message = f"executor {schema.EXECUTORS}, not {display(name)}"
+        hint = 'if another package has it, set build.extensions = ["NAME"] in your own settings'
         raise RunnerError(message, where=merged.sources["cluster.executor"], hint=hint)
 
 
@@ -335,9 +325,6 @@ def _all_of(problems: Sequence[RunnerError]) -> RunnerError:
         detail="\n".join(lines),
         hint="fix them; `runner settings` then shows what is set and where it comes from",
     )
-
-
-# --- laying over ----------------------------------------------------------------------
 
 
 def _overlay_layers(
@@ -371,7 +358,7 @@ def _find_looser(declared: Declaration, asked: object, own: object) -> str:
     """Return why a repository may not loosen this setting of the person; empty if it may set it."""
     allowed = declared.default if own is None and CAPPED in declared.marks else own
     if {BOUND, CAPPED} & set(declared.marks) and allowed is not None and _is_more(asked, allowed):
-        return f"= {asked} is ignored: your own settings allow {allowed}"
+        return f"= {asked} is ignored: your own settings allow at most {allowed}"
     most = _MOST_ASSURED.get(declared.name)
     if most is not None and own == most != asked:
         return f'is ignored: your own settings require "{most}"'
@@ -381,8 +368,8 @@ def _find_looser(declared: Declaration, asked: object, own: object) -> str:
     if asked != ReviewMode.OFF and asked == least:
         return ""
     return (
-        f'= "{asked}" is ignored: a repository may only tighten it (off to auto to prompt); '
-        "to loosen it, use your own settings or --review"
+        f'= "{asked}" is ignored: a repository may only make reviews stricter (off, auto, prompt); '
+        "to make them looser, use your own settings or --review"
     )
 
 

@@ -111,7 +111,9 @@ def write_finding(
         return None
     if word.permit is Permit.ASK:
         message = f"{word} requires approval for this file"
-        return Finding(CHECK, message, path=path, hint="leave it unchanged, or wait for the answer")
+        return Finding(
+            CHECK, message, path=path, hint="leave this file unchanged until it is approved"
+        )
     message = f"{word} forbids writing this file"
     if word.reason:
         message = f"a person denied writing this file: {word.reason}"
@@ -136,9 +138,6 @@ def plain_path(path: str) -> str:
         elif part not in ("", "."):
             parts.append(part)
     return "/".join(parts) or "."
-
-
-# --- details --------------------------------------------------------------------------
 
 
 def _tighter(mine: Word, theirs: Word) -> Word:
@@ -181,11 +180,11 @@ def shell_finding(command: str, book: Rulebook) -> Finding | None:
         return None
     if word.permit is Permit.ASK:
         message = f"{word} requires approval for this command"
-        return Finding(CHECK, message, hint="continue without it, or wait for the answer")
+        return Finding(CHECK, message, hint="do not run this command until it is approved")
     message = f"{word} forbids running this command"
     if word.reason:
         message = f"a person denied running this command: {word.reason}"
-    return Finding(CHECK, message, hint="continue without it")
+    return Finding(CHECK, message, hint="continue without this command")
 
 
 def _last_of(tool: str, subject: str, rules: Iterable[Permission]) -> Word:

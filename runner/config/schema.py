@@ -1,12 +1,14 @@
-"""The pydantic models of settings; imported only when something is set.
+"""Parse and validate settings with pydantic; imported only when something is set.
 
 Every value is validated alone, so that one error reports the mistakes of all of them.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -14,23 +16,289 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PositiveInt,
     TypeAdapter,
     ValidationError,
     model_validator,
 )
 
-from runner.config import setting_types as kinds
-from runner.config.permissions import is_pattern
-from runner.config.sizes import with_names
+from runner.config import registries as hosts
+from runner.config.permissions import TOOLS, is_pattern, names_a_tool
+from runner.config.sizes import bytes_of, parse_rate, parse_supply, with_names
 from runner.config.values import GATE_KEYS
-from runner.model import Network
+from runner.lazy_module import lazy_module
+from runner.model import Network, ReviewMode
 from runner.text.display import display
 from runner.text.wording import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    import re2
 
     from runner.config.declarations import Declaration
+    from runner.secrets import load_rules, patterns
+else:
+    load_rules = lazy_module("runner.secrets.load_rules")
+    patterns = lazy_module("runner.secrets.patterns")
+    re2 = lazy_module("re2")
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(?:(s|m|h)|(s)ec(?:ond)?s?|(m)in(?:ute)?s?|(h)(?:ou)?rs?)?"
+)
+
+_LARGEST_PROGRAM = 4000
+"""RE2 instructions: fifty such formats are searched at once within its memory limit."""
+
+
+EXECUTORS = "must be inline, threads, dask, dask:tcp://HOST:8786 or dask:SCHEDULER-FILE.json"
+
+
+def no_switch(value: object) -> object:
+    """Reject a boolean, which Python would accept as a number."""
+    if isinstance(value, bool):
+        raise ValueError("must be a number")  # noqa: TRY004  pydantic wants ValueError
+    return value
+
+
+def _seconds(value: object) -> object:
+    """Convert `90`, `"90s"`, `"10 minutes"` or `"1h"` to seconds."""
+    if not isinstance(value, str):
+        return no_switch(value)
+    match = _DURATION.fullmatch(value.strip().lower())
+    if match is None:
+        raise ValueError('must be seconds, or a time such as "90s" or "10 minutes"')
+    unit = next((found for found in match.groups()[1:] if found), "s")
+    return float(match[1]) * _UNITS[unit]
+
+
+def _percent(value: object) -> object:
+    return value.strip().removesuffix("%") if isinstance(value, str) else no_switch(value)
+
+
+def _split_at(pattern: str) -> Callable[[object], object]:
+    """Accept a list, or one text of its parts."""
+
+    def split(value: object) -> object:
+        parts = re.split(pattern, value.strip()) if isinstance(value, str) else ()
+        return [part for part in parts if part] if isinstance(value, str) else value
+
+    return split
+
+
+split_words = _split_at(r"[,\s]+")
+split_paths = _split_at(":")  # as in PATH
+split_globs = _split_at(r"\s*,\s*")
+
+
+def split_kinds(value: object) -> object:
+    """Convert a list or comma-separated text to one sorted, lower-case text."""
+    found = split_words(value.lower() if isinstance(value, str) else value)
+    return ",".join(sorted(map(str, found))) if isinstance(found, (list, tuple)) else found
+
+
+def lower_case(value: object) -> object:
+    """Convert a string to lower case without surrounding spaces; keep any other value."""
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def mutation_word(value: object) -> object:
+    """Convert a mutation mode to lower case; the former value `strict` becomes `warn`."""
+    word = lower_case(value)
+    return "warn" if word == "strict" else word
+
+
+def empty_for_none(value: str) -> str:
+    """Convert `none` in any case to an empty value, which overrides a lower layer."""
+    return "" if value.lower() == "none" else value
+
+
+def store_place(value: str) -> str:
+    """Validate the place of artifacts, a bucket or a folder; `none` becomes empty."""
+    if "://" in value and not re.fullmatch(
+        r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\s?#]*)?", value
+    ):
+        raise ValueError("must be a folder, or s3://BUCKET/PREFIX without credentials or a query")
+    return empty_for_none(value)
+
+
+def absolute_path(value: str) -> str:
+    """Accept an absolute path, or one below the home folder; `none` takes it back."""
+    if not re.match(r"/|~/|none\Z", value) or ".." in value.split("/"):
+        raise ValueError("must be an absolute path, or ~/PATH, without ..")
+    return empty_for_none(value)
+
+
+def call_rate(value: str) -> str:
+    """Validate a rate of model calls; `none` clears a lower layer's value."""
+    rate = empty_for_none(value.strip().lower())
+    return str(parse_rate(rate)) if rate else ""
+
+
+def _matching(pattern: str, rule: str) -> Callable[[str], str]:
+    """Accept a text that matches, without the blanks around it."""
+
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value.strip()):
+            raise ValueError(rule)
+        return value.strip()
+
+    return check
+
+
+def _below(start: str, rule: str) -> Callable[[str], str]:
+    """Accept a relative path, also with what it starts at."""
+
+    def check(value: str) -> str:
+        path = value.strip().removeprefix(start).rstrip("/")
+        if not path or path.startswith("/") or ".." in path.split("/"):
+            raise ValueError(rule)
+        return path
+
+    return check
+
+
+variable_name = _matching(r"[A-Za-z_*][A-Za-z0-9_*]*", "must be names of environment variables")
+exact_variable = _matching(
+    r"[A-Za-z_][A-Za-z0-9_]*", "must be the name of one environment variable"
+)
+server_name = _matching(
+    # It must fit between the underscores of `mcp__NAME__TOOL`.
+    r"[A-Za-z0-9][A-Za-z0-9-]{0,31}",
+    "must be at most 32 letters, digits and hyphens",
+)
+server_address = _matching(
+    r"https?://[^\s/@]+(/[^\s]*)?", "must be a URL, such as http://127.0.0.1:8080/v1"
+)
+executor_name = _matching(r"(?!(inline|threads):)[a-z][a-z0-9_-]*(:\s*\S+)?", EXECUTORS)
+
+
+def _registry(value: str) -> str:
+    if mistake := hosts.wrong(value):
+        raise ValueError(mistake)
+    return hosts.normalize_entry(value)
+
+
+def id_prefix(value: str) -> str:
+    """Validate a prefix of task ids and return it without its hyphen."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value.removesuffix("-")):
+        raise ValueError("must start with a letter and have only letters, digits and _")
+    return value.removesuffix("-")
+
+
+def _one_line(value: str) -> str:
+    if "\0" in value or not value.strip():
+        raise ValueError("must not be empty")
+    return value.strip()
+
+
+def receiver_address(value: str) -> str:
+    """Validate the URL that notifications are posted to; `none` clears a lower layer's value."""
+    address = empty_for_none(value.strip())
+    if address and not (
+        re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+(/[!-~]*)?", address) and _has_place(address)
+    ):
+        raise ValueError("must be a URL without a password, such as https://example.org/hook")
+    return address
+
+
+def _has_place(address: str) -> bool:
+    try:
+        place = urlsplit(address)
+        return bool(place.hostname) and place.port != 0
+    except ValueError:  # `[::1`, a port of a million
+        return False
+
+
+def nats_address(value: str) -> str:
+    """Validate NATS servers separated by commas; `none` clears a lower layer's value."""
+    address = empty_for_none(value.strip())
+    if address and not re.fullmatch(r"(?:(?:nats|tls|ws|wss)://[!-+\--~]+,?)+", address):
+        raise ValueError("must be nats://HOST:4222 or tls://HOST:4222, separated by commas")
+    return address.rstrip(",")
+
+
+def tool_name(value: str) -> str:
+    """Validate a tool name or a wildcard. Raises ValueError."""
+    if not names_a_tool(value):
+        raise ValueError(f"must be one of {', '.join(TOOLS)}, mcp__SERVER__TOOL, or a wildcard")
+    return value
+
+
+def rule_pattern(value: str) -> str:
+    """Validate the pattern of a permission rule."""
+    if value.startswith("!"):
+        raise ValueError("must not begin with ! (to make an exception, add a later allow rule)")
+    return _one_line(value)
+
+
+def format_name(value: str) -> str:
+    """Validate the name in `[REDACTED:name]`; names of built-in formats are rejected."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", value):
+        raise ValueError("must be at most 40 lowercase letters, digits and hyphens")
+    if any(value == shape.name for shape in load_rules.builtin_shapes()):
+        raise ValueError("must not be the name of a built-in format")
+    return value
+
+
+def linear_expression(value: str) -> str:
+    """Validate a linear-time (RE2) expression. Raises ValueError if it is invalid or too large."""
+    try:
+        compiled = patterns.linear(value)
+    # raised by `linear`, whose Protocol does not know program sizes
+    except re2.error as error:
+        raise ValueError(f"must be a valid RE2 expression ({error})") from None
+    if getattr(compiled, "programsize", 0) > _LARGEST_PROGRAM:
+        raise ValueError("must be a smaller expression, with fewer repetitions")
+    if compiled.groups > 1 or (compiled.groups and "(?P<value>" not in value):
+        raise ValueError('must have at most one capturing group, named "value", around the secret')
+    # A pattern that matches empty text matches everywhere: every file would contain secrets.
+    if compiled.search(b"") is not None:
+        raise ValueError("must not match an empty text")
+    return value
+
+
+def _size(value: str) -> str:
+    if bytes_of(value) is None:
+        raise ValueError("must be a number of bytes, optionally with the suffix k, m, g or t")
+    return value.strip()
+
+
+def _rate(value: str) -> str:
+    if not value.strip().lower().endswith("/s") or bytes_of(value.strip()[:-2]) is None:
+        raise ValueError("must be a size per second, such as 50MB/s")
+    return value.strip()
+
+
+def _amount(value: object) -> object:
+    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+
+Whole = Annotated[PositiveInt, BeforeValidator(no_switch)]
+Seconds = Annotated[float, Field(gt=0, le=7 * 86400), BeforeValidator(_seconds)]
+Wait = Annotated[float, Field(ge=0, le=3600), BeforeValidator(_seconds)]
+Percent = Annotated[float, Field(ge=0, le=100), BeforeValidator(_percent)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(no_switch)]
+Line = Annotated[str, AfterValidator(_one_line)]
+ModelName = Annotated[
+    str,
+    AfterValidator(_matching(r"[A-Za-z0-9][^\s]*", "must be a model name without spaces")),
+]
+HomePath = Annotated[str, AfterValidator(_below("~/", "must be paths below your home folder"))]
+Folder = Annotated[str, AfterValidator(_below("./", "must be folders inside the project"))]
+Size = Annotated[str, BeforeValidator(_amount), AfterValidator(_size)]
+Rate = Annotated[str, AfterValidator(_rate)]
+Names = Annotated[
+    tuple[Annotated[str, AfterValidator(variable_name)], ...], BeforeValidator(split_words)
+]
+Hosts = Annotated[
+    tuple[Annotated[str, AfterValidator(_registry)], ...], BeforeValidator(split_words)
+]
+Name = Annotated[str, AfterValidator(_one_line), AfterValidator(str.casefold)]
+Had = Annotated[str, BeforeValidator(parse_supply)]
+Review = Annotated[ReviewMode, BeforeValidator(lower_case)]
+Reach = Annotated[Network, BeforeValidator(lower_case)]
 
 
 def _verify_when(value: object) -> object:
@@ -44,10 +312,10 @@ class GateSetting(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    command: kinds.Line
-    seconds: kinds.Seconds | None = None
-    network: kinds.Reach = Network.NO
-    types: tuple[kinds.Line, ...] = ()
+    command: Line
+    seconds: Seconds | None = None
+    network: Reach = Network.NO
+    types: tuple[Line, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -60,9 +328,9 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    tool: Annotated[kinds.Line, AfterValidator(kinds.tool_name)]
-    pattern: Annotated[str, AfterValidator(kinds.rule_pattern)] = "**"
-    action: Annotated[Literal["allow", "ask", "deny"], BeforeValidator(kinds.lower_case)]
+    tool: Annotated[Line, AfterValidator(tool_name)]
+    pattern: Annotated[str, AfterValidator(rule_pattern)] = "**"
+    action: Annotated[Literal["allow", "ask", "deny"], BeforeValidator(lower_case)]
 
     @model_validator(mode="after")
     def _can_be_read(self) -> Rule:
@@ -76,12 +344,12 @@ class SecretFormat(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: Annotated[str, AfterValidator(kinds.format_name)]
-    regex: Annotated[str, AfterValidator(kinds.linear_expression)]
-    title: kinds.Line = ""
-    env: Annotated[str, AfterValidator(kinds.variable_name)] | None = None
-    needles: Annotated[tuple[kinds.Line, ...], Field(max_length=20)] = ()
-    hint: Annotated[str, AfterValidator(kinds.linear_expression)] | None = None
+    name: Annotated[str, AfterValidator(format_name)]
+    regex: Annotated[str, AfterValidator(linear_expression)]
+    title: Line = ""
+    env: Annotated[str, AfterValidator(variable_name)] | None = None
+    needles: Annotated[tuple[Line, ...], Field(max_length=20)] = ()
+    hint: Annotated[str, AfterValidator(linear_expression)] | None = None
     random: bool = False
     unlike_words: bool = False
     unlike_digest: bool = False
@@ -92,10 +360,10 @@ class McpServerSetting(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    command: kinds.Line
-    env: kinds.Names = ()
-    network: kinds.Reach = Network.NO
-    seconds: kinds.Seconds = 60.0
+    command: Line
+    env: Names = ()
+    network: Reach = Network.NO
+    seconds: Seconds = 60.0
 
 
 class Leased(BaseModel):
@@ -103,8 +371,8 @@ class Leased(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    command: kinds.Line
-    ttl: kinds.Seconds = 900.0
+    command: Line
+    ttl: Seconds = 900.0
 
 
 def _flat_gates(value: object) -> object:
@@ -132,7 +400,7 @@ def _of_type(name: str, gate: object) -> object:
     return {**table, "types": [name]} if isinstance(table, dict) else table
 
 
-def _one_of(words: str, read: Any = kinds.lower_case) -> Any:
+def _one_of(words: str, read: Any = lower_case) -> Any:
     """Return a type for one of the words separated by `|`."""
     literal: Any = Literal
     return Annotated[literal[tuple(words.split("|"))], BeforeValidator(read)]
@@ -145,51 +413,49 @@ def _many(kind: Any, split: Any) -> Any:
 
 SHAPES: dict[str, Any] = {
     "bool": bool,
-    "int": kinds.Whole,
-    "float": kinds.Positive,
-    "str": kinds.Line,
-    "AbsolutePath": Annotated[str, AfterValidator(kinds.absolute_path)],
-    "CallRate": Annotated[str, AfterValidator(kinds.call_rate)],
-    "CheckpointCount": Annotated[int, Field(ge=3, le=5), BeforeValidator(kinds.no_switch)],
-    "Compilers": dict[kinds.Line, kinds.Line],
-    "ContractKinds": _one_of("api|api,data|none", kinds.split_kinds),
-    "Endings": _many(
-        Literal["done", "blocked", "waits", "regression", "stopped"], kinds.split_words
-    ),
-    "EventDays": Annotated[int, Field(ge=7, le=90), BeforeValidator(kinds.no_switch)],
-    "ExecutorName": Annotated[str, AfterValidator(kinds.executor_name)],
-    "Factor": Annotated[float, Field(ge=0, le=100), BeforeValidator(kinds.no_switch)],
-    "Folders": _many(kinds.Folder, kinds.split_paths),
-    "Gates": Annotated[dict[kinds.Line, GateSetting], BeforeValidator(_flat_gates)],
-    "Globs": _many(kinds.Line, kinds.split_globs),
-    "HomePaths": _many(kinds.HomePath, kinds.split_paths),
-    "Hosts": kinds.Hosts,
-    "IdPrefixes": _many(Annotated[str, AfterValidator(kinds.id_prefix)], kinds.split_words),
-    "Leases": dict[Annotated[str, AfterValidator(kinds.exact_variable)], Leased],
-    "McpServers": dict[Annotated[str, AfterValidator(kinds.server_name)], McpServerSetting],
-    "ModelName": kinds.ModelName,
-    "ModelNames": _many(kinds.ModelName, kinds.split_words),
-    "Mutation": _one_of("off|warn", kinds.mutation_word),
-    "Names": kinds.Names,
-    "NatsAddress": Annotated[str, AfterValidator(kinds.nats_address)],
-    "OptionalLine": Annotated[kinds.Line, AfterValidator(kinds.empty_for_none)],
-    "Paths": _many(kinds.Line, kinds.split_paths),
-    "Percent": kinds.Percent,
-    "Rate": kinds.Rate,
-    "Reach": kinds.Reach,
-    "ReceiverAddress": Annotated[str, AfterValidator(kinds.receiver_address)],
-    "Review": kinds.Review,
+    "int": Whole,
+    "float": Positive,
+    "str": Line,
+    "AbsolutePath": Annotated[str, AfterValidator(absolute_path)],
+    "CallRate": Annotated[str, AfterValidator(call_rate)],
+    "CheckpointCount": Annotated[int, Field(ge=3, le=5), BeforeValidator(no_switch)],
+    "Compilers": dict[Line, Line],
+    "ContractKinds": _one_of("api|api,data|none", split_kinds),
+    "Endings": _many(Literal["done", "blocked", "waits", "regression", "stopped"], split_words),
+    "EventDays": Annotated[int, Field(ge=7, le=90), BeforeValidator(no_switch)],
+    "ExecutorName": Annotated[str, AfterValidator(executor_name)],
+    "Factor": Annotated[float, Field(ge=0, le=100), BeforeValidator(no_switch)],
+    "Folders": _many(Folder, split_paths),
+    "Gates": Annotated[dict[Line, GateSetting], BeforeValidator(_flat_gates)],
+    "Globs": _many(Line, split_globs),
+    "HomePaths": _many(HomePath, split_paths),
+    "Hosts": Hosts,
+    "IdPrefixes": _many(Annotated[str, AfterValidator(id_prefix)], split_words),
+    "Leases": dict[Annotated[str, AfterValidator(exact_variable)], Leased],
+    "McpServers": dict[Annotated[str, AfterValidator(server_name)], McpServerSetting],
+    "ModelName": ModelName,
+    "ModelNames": _many(ModelName, split_words),
+    "Mutation": _one_of("off|warn", mutation_word),
+    "Names": Names,
+    "NatsAddress": Annotated[str, AfterValidator(nats_address)],
+    "OptionalLine": Annotated[Line, AfterValidator(empty_for_none)],
+    "Paths": _many(Line, split_paths),
+    "Percent": Percent,
+    "Rate": Rate,
+    "Reach": Reach,
+    "ReceiverAddress": Annotated[str, AfterValidator(receiver_address)],
+    "Review": Review,
     "Rules": tuple[Rule, ...],
-    "Seconds": kinds.Seconds,
-    "Wait": kinds.Wait,
+    "Seconds": Seconds,
+    "Wait": Wait,
     "SecretFormats": Annotated[tuple[SecretFormat, ...], Field(max_length=50)],
-    "ServerAddress": Annotated[str, AfterValidator(kinds.server_address)],
-    "Size": kinds.Size,
-    "StorePlace": Annotated[kinds.Line, AfterValidator(kinds.store_place)],
-    "Supplies": Annotated[dict[kinds.Name, kinds.Had], BeforeValidator(with_names)],
-    "VariableName": Annotated[str, AfterValidator(kinds.variable_name)],
+    "ServerAddress": Annotated[str, AfterValidator(server_address)],
+    "Size": Size,
+    "StorePlace": Annotated[Line, AfterValidator(store_place)],
+    "Supplies": Annotated[dict[Name, Had], BeforeValidator(with_names)],
+    "VariableName": Annotated[str, AfterValidator(variable_name)],
     "Verification": _one_of("changed|all|never", _verify_when),
-    "WordList": _many(kinds.Line, kinds.split_words),
+    "WordList": _many(Line, split_words),
 }
 """Name of a value's shape in declarations, with its type."""
 

@@ -158,9 +158,6 @@ def _matches(text: str, rule: Permission, pattern: str = "") -> bool:
     return bare or fnmatchcase(text, pattern)
 
 
-# --- the commands of a line -----------------------------------------------------------
-
-
 # POSIX 2.2.1: a backslash and newline are removed before word splitting, so `gi\⏎t` is one word.
 # Escapes are read in pairs: after `\\` a newline stays a newline.
 _CONTINUED = regex(r"\\.", re.DOTALL)

@@ -84,9 +84,6 @@ def parse_supply(pair: tuple[str, object]) -> str:
     return text
 
 
-# --- rates ----------------------------------------------------------------------------
-
-
 HOURLY = {"minute": 60, "hour": 1}
 """Calls per hour of one call in each period."""
 _HOUR = 3600.0

@@ -111,9 +111,6 @@ def read_stack(root: Manifests) -> Stack:
     )
 
 
-# --- one reader a manifest ------------------------------------------------------------
-
-
 def _python(root: Manifests) -> Stack:
     if not any(root.has(name) for name in _PYTHON_FILES):
         return Stack()
@@ -265,9 +262,6 @@ def _recipes(text: str, targets: frozenset[str]) -> dict[str, str]:
     }
 
 
-# --- reading what may be hostile ------------------------------------------------------
-
-
 def _toml(root: Manifests, name: str) -> tuple[dict[str, object], str]:
     return _read_document(root, name, parse_toml, "TOML")
 
@@ -357,8 +351,6 @@ def _distribution(requirement: str) -> str:
     match = re.match(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", requirement)
     return match[1].lower() if match else ""
 
-
-# --- where pytest is named outside pyproject.toml -----------------------------------------
 
 _MOST_FILES = 50
 """Maximum number of files that may name pytest."""

@@ -90,9 +90,6 @@ def flag_of(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-# --- from JSON to the nouns -----------------------------------------------------------
-
-
 def to_field_types(values: Mapping[str, object]) -> dict[str, Any]:
     """Convert validated values to the types of the settings' fields."""
     fields: dict[str, Any] = {name: _to_field_type(name, value) for name, value in values.items()}
@@ -145,9 +142,6 @@ def _read_gate(name: str, table: dict[str, Any]) -> tuple[GateSpec, tuple[str, .
     return spec, tuple(str(word).casefold() for word in table.get("types") or ())
 
 
-# --- mcp ------------------------------------------------------------------------------
-
-
 class McpServer(Struct, frozen=True):
     """One `[mcp.NAME]` of a person's own settings: a program that speaks on its pipes."""
 
@@ -162,9 +156,6 @@ class McpServer(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.command}"
-
-
-# --- secret ---------------------------------------------------------------------------
 
 
 class SecretSource(Struct, frozen=True):
@@ -186,9 +177,6 @@ class SecretSource(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.command}"
-
-
-# --- kept -----------------------------------------------------------------------------
 
 
 _FOLDER = "settings"

@@ -19,7 +19,7 @@ from runner.context.tree import read_text
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
-from runner.plan.markdown_table import read_sheet
+from runner.plan.markdown_text import read_sheet
 from runner.plan.patterns import PatternIndex, PatternMatch, pattern_id
 from runner.plan.source import BOM, line_end_of
 from runner.plan.task_types import classify, domains_of, topics_of

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from runner.model import Contract, Task
-    from runner.plan.diagnostic import Problem
+    from runner.plan.source import Problem
     from runner.plan.spans import Spans
 
 

@@ -21,7 +21,7 @@ from runner.model import Network, ReviewMode, Status
 from runner.model.task import MILESTONE, PRIORITIES
 from runner.plan.field_names import FIELDS, key_of, parse_name
 from runner.plan.graph import TaskGraph
-from runner.plan.markdown_table import cells
+from runner.plan.markdown_text import cells
 from runner.plan.task_types import DOMAINS, KINDS
 from runner.project import PATTERNS
 from runner.repo.head import OWNERSHIP_MAP

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from runner.editor.open_plan import OpenDocument, OpenPlan, SourceText
-    from runner.plan.diagnostic import Problem
+    from runner.plan.source import Problem
 
 QUIET_SECONDS = 0.3
 """Seconds without typing before other files are checked."""

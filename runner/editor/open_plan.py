@@ -30,10 +30,10 @@ from runner.app.inspect.view import View
 from runner.config.default_gates import needs_defaults, with_default_gates
 from runner.errors import RunnerError
 from runner.journal.snapshot import pause_collections
-from runner.plan.diagnostic import Problem
 from runner.plan.document import plan_of, reread
 from runner.plan.patterns import PatternIndex
 from runner.plan.sections import read_sections
+from runner.plan.source import Problem
 from runner.project import PATTERNS, Project
 from runner.repo.head import OWNERSHIP_MAP, PLANS
 

@@ -20,10 +20,10 @@ from runner.gates.unneeded_gates import explain_unopened, find_same_contract, ke
 from runner.lazy_pattern import regex
 from runner.model import Finding, Verdict
 from runner.model.work import UNREAD, WAITS_FOR_BATCH
-from runner.plan.commands import shell_operator, swallows_failure
 from runner.plan.shell.exit_status import bypass_of
 from runner.plan.shell.programs import program_of, without_bypass
 from runner.plan.shell.selection import runs_whole_suite
+from runner.plan.shell.shell_commands import shell_operator, swallows_failure
 from runner.process.limits import Limits, apply_bounds
 from runner.secrets.redact import redact
 from runner.text.foreign_documents import parse_json, parse_toml

@@ -18,7 +18,7 @@ from runner.impact.reasons import Proven
 from runner.impact.store import ImpactStore
 from runner.impact.traces import Observations
 from runner.model import digest_of
-from runner.plan.inline import words
+from runner.plan.markdown_text import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from runner.journal import permission_fold, plan_fold
+from runner.journal.session_fold import permission_waits, plan_waits
 from runner.model import Reason, Severity, Status
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def display_of(task: TaskState) -> DisplayStatus | None:
         return DisplayStatus(Display.WAITING, "stale")
     if task.status is not Status.BLOCKED:
         return None
-    if plan_fold.waits(task):
+    if plan_waits(task):
         return DisplayStatus(Display.WAITING, "plan")
-    if permission_fold.waits(task):
+    if permission_waits(task):
         return DisplayStatus(Display.WAITING, "permission")
     if task.reason is Reason.REGRESSION or _has_question(task):
         return DisplayStatus(Display.WAITING, "question")

@@ -86,9 +86,6 @@ class PlanUpdated(Struct, frozen=True):
     plan: Digest
 
 
-# --- attempts -------------------------------------------------------------------------
-
-
 class AttemptStarted(Struct, frozen=True):
     """An attempt started; `mode` is `build`, `prove` (only the proof), `plan` or `phase`."""
 
@@ -182,9 +179,6 @@ class StageCompleted(Struct, frozen=True):
 
     stage: str
     seconds: float
-
-
-# --- tasks ----------------------------------------------------------------------------
 
 
 class TaskLanding(Struct, frozen=True):
@@ -284,9 +278,6 @@ class TaskReopened(Struct, frozen=True):
 
     note: str = ""
     by: str = ""
-
-
-# --- documents ------------------------------------------------------------------------
 
 
 class StatusesPublished(Struct, frozen=True):

@@ -156,9 +156,6 @@ def _is_of(record: Record, task: TaskState) -> bool:
     return recorded == (task.spec, task.commit)
 
 
-# --- read from a commit -----------------------------------------------------------------
-
-
 def from_commit(commit: LandedCommit) -> Evidence | None:
     """Return the evidence in a commit's trailers; None if they lack the specification."""
     if not (commit.spec_what and commit.spec_proof):
@@ -186,14 +183,14 @@ def from_commit(commit: LandedCommit) -> Evidence | None:
 
 
 def _find_lacking(commit: LandedCommit) -> Iterator[str]:
-    yield "the logs of its commands"
-    yield "the patterns in its brief"
-    yield "its own entries of DECISIONS.md"
+    yield "the logs of the task's commands"
+    yield "the patterns in the brief"
+    yield "the task's entries in DECISIONS.md"
     if commit.checked:
         yield "versions of tools"
         yield "coverage"
     if commit.cut:
-        yield "some of its proofs: a record commit does not list them all"
+        yield "some proofs: a record commit does not list all of them"
 
 
 def parse_proofs(lines: Iterable[str]) -> Iterator[Proof]:
@@ -253,9 +250,6 @@ def with_commands(evidence: Evidence, known: Mapping[str, tuple[str, Level | Non
     bare = any(not proof.command and proof.kind not in _OWN for proof in proofs)
     lacks = (*evidence.lacks, *(("the commands of some proofs",) if bare else ()))
     return replace(evidence, proofs=proofs, lacks=lacks)
-
-
-# --- does it still stand? -------------------------------------------------------------
 
 
 def evaluate_standing(task: TaskState, spec: Spec) -> EvidenceState:

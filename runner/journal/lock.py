@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# --- the lock -------------------------------------------------------------------------
-
 
 NAME = "run.lock"
 _TEXT_LIMIT = 4096
@@ -160,9 +158,6 @@ def _ticks(pid: int) -> int:
     """Start time of a process in clock ticks; -1 when there is none of that number."""
     found = process(pid)
     return found.started if found and found.alive else -1
-
-
-# --- the folder -----------------------------------------------------------------------
 
 
 _OWN_WORD = frozenset({"journal.jsonl", "run.lock", "TASK-GRAPH.md"})

@@ -146,8 +146,6 @@ class Journal:
     ) -> None:
         self.close()
 
-    # --- writing ----------------------------------------------------------------------
-
     def _record(
         self, event: Event, task: str, attempt: int, cause: Record | str, origin: str, via: str
     ) -> Record:
@@ -191,7 +189,7 @@ class Journal:
         if self._broken is not None:
             raise OSError(
                 self._broken.errno or errno.EIO,
-                "an earlier write to the journal failed; nothing more is written",
+                "an earlier write to the journal failed, so the runner writes nothing more",
                 str(self.path),
             )
 
@@ -199,8 +197,6 @@ class Journal:
         if len(self._origins) >= _REMEMBERED:
             self._origins.clear()
         self._origins[record.id] = record.origin
-
-    # --- looking ----------------------------------------------------------------------
 
     def _lock(self) -> _Exclusive:
         return _Exclusive(self._writing, self._descriptor)
@@ -215,7 +211,7 @@ class Journal:
             raise RunnerError(
                 "the journal was removed or truncated while the runner was writing it",
                 where=str(self.path),
-                hint="restore it if you can, then run again",
+                hint="restore the journal from a backup if you have one, then run again",
             )
         if not self._sure or found.st_size != self._end:
             self._look()
@@ -234,7 +230,9 @@ class Journal:
             start, line = last_line(self._descriptor, size)
             record = self._whole(line, start)
             if record is None and line:
-                raise damage(self.path, Mark(start, -1), "it is incomplete, but not the last line")
+                raise damage(
+                    self.path, Mark(start, -1), "this record is incomplete, but not the last"
+                )
         elif line and not line.endswith(b"\n"):
             effects.append(self._descriptor, b"\n", self.path)  # whole but for its line end
             size += 1
@@ -296,5 +294,5 @@ def _not_plain(path: Path) -> RunnerError:
     return RunnerError(
         "the journal is not a plain file",
         where=str(path),
-        hint="move it away; the runner does not write through links, pipes or devices",
+        hint="move that file away; the runner does not write through links, pipes or devices",
     )

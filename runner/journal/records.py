@@ -19,14 +19,11 @@ from msgspec import Struct
 from runner import model
 from runner.errors import RunnerError
 from runner.journal.events import TYPES, Event, Record, Unknown
-from runner.model.codec import Codec, loads, table, to_json
-from runner.model.columns import new_tuple
+from runner.model.codec import Codec, loads, new_tuple, table, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
     from pathlib import Path
-
-# --- a record -------------------------------------------------------------------------
 
 
 VERSION = 1
@@ -50,9 +47,6 @@ class UnfitRecordError(ValueError):
 
 class NewerRecordError(ValueError):
     """A line that a newer runner wrote in a format this one does not know."""
-
-
-# --- writing --------------------------------------------------------------------------
 
 
 def encode(record: Record) -> bytes:
@@ -93,9 +87,6 @@ to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circ
 """Serialises plain JSON values; those of model types contain no cycles."""
 
 
-# --- reading --------------------------------------------------------------------------
-
-
 class _Envelope(Struct):
     """The fields of every line, next to those of the event."""
 
@@ -123,7 +114,7 @@ def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
     # Check before parsing: a torn write may still be valid JSON with a truncated value.
     body, tail = line[:-_TAIL], line[-_TAIL:]
     if tail != b',"crc":"%08x"}' % crc32(body):
-        raise BadRecordError("its checksum does not match")
+        raise BadRecordError("the record's checksum does not match")
     try:
         if not line.startswith(_START):
             _require_version(loads(line)["v"])
@@ -132,7 +123,7 @@ def decode(line: bytes, *, wanted: Container[str] | None = None) -> Record:
     except NewerRecordError:
         raise
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UnfitRecordError(f"its values are invalid ({error})") from error
+        raise UnfitRecordError(f"the record's values are invalid ({error})") from error
     envelope = (own.id, own.seq, own.time, own.run, own.type, own.task, own.attempt, own.cause)
     return new_tuple(Record, (*envelope, own.origin, own.producer, event, own.crc, VERSION))
 
@@ -162,9 +153,6 @@ def read_noun(kind: Callable[..., N], fields: object) -> N:
     return _CODEC.read(kind, fields)
 
 
-# --- reading --------------------------------------------------------------------------
-
-
 _STEP = 65_536
 
 
@@ -179,16 +167,14 @@ class Mark(NamedTuple):
     """Number of the record before it."""
 
 
-def read_journal(
-    path: Path, after: Mark | None = None, *, wanted: Container[str] | None = None
-) -> Iterator[Record]:
-    """Yield the records after a position, by default all. Raises RunnerError if damaged.
+def read_journal(path: Path, *, wanted: Container[str] | None = None) -> Iterator[Record]:
+    """Yield the records of a journal. Raises RunnerError if it is damaged.
 
     A journal that does not exist has none. A last line that is not whole is left out: somebody is
     writing it, or died while writing it. Raises RunnerError for a line in the middle that is not
     whole, for a number that is missing or comes twice, and for a newer format.
     """
-    for record, _ in read_places(path, after, wanted=wanted):
+    for record, _ in read_places(path, wanted=wanted):
         yield record
 
 
@@ -257,9 +243,9 @@ def _begin(file: BinaryIO, place: Mark) -> Mark:
 def _out_of_order(path: Path, place: Mark, record: Record) -> RunnerError:
     expected = place.seq + 1
     what = (
-        f"records {expected} to {record.seq - 1} are missing before it"
+        f"records {expected} to {record.seq - 1} are missing before this line"
         if record.seq > expected
-        else f"its number {record.seq} was already used"
+        else f"record number {record.seq} was already used"
     )
     return damage(path, place, what)
 
@@ -285,8 +271,8 @@ def damage(path: Path, place: Mark, what: str) -> RunnerError:
     return RunnerError(
         f"the journal is damaged: line {line}, at byte {place.offset}: {what}",
         where=f"{path}:{line}",
-        hint="nothing was changed; restore the file from a backup, or move it away: then statuses"
-        " are taken from TASK-GRAPH.md and from the commits' trailers",
+        hint="nothing was changed; restore the file from a backup, or move it away: then the"
+        " runner takes statuses from TASK-GRAPH.md and from commit trailers",
     )
 
 

@@ -16,8 +16,6 @@ from runner.model import Usage
 if TYPE_CHECKING:
     from runner.model import Coverage, Digest, TaskPlan
 
-# --- sessions -------------------------------------------------------------------------
-
 
 class PlanProposed(Struct, frozen=True):
     """A plan for a task; `digest` is that of its file, `what` that of the task's specification."""
@@ -90,9 +88,6 @@ class ToolReturned(Struct, frozen=True):
     """Duration as measured by the runner."""
     outcome: str = ""
     """`ok`, `failed` or `refused`; empty if unknown."""
-
-
-# --- drafts ---------------------------------------------------------------------------
 
 
 class DraftProposed(Struct, frozen=True):
@@ -168,9 +163,6 @@ DRAFTS: dict[str, type[Draft]] = {
 }
 
 
-# --- the whole ------------------------------------------------------------------------
-
-
 class TreeVerified(Struct, frozen=True):
     """The runner proved every check of every DONE task on one tree, together."""
 
@@ -230,9 +222,6 @@ class HistoryMoved(Struct, frozen=True):
     tasks: tuple[str, ...] = ()
 
 
-# --- waivers --------------------------------------------------------------------------
-
-
 class TaskWaived(Struct, frozen=True):
     """A person accepted the task as DONE without a proof, for this section and these files."""
 
@@ -270,9 +259,6 @@ class LeaseMoved(Struct, frozen=True):
     reason: str = ""
     by: str = ""
     """`person` for a takeover; empty if it was not renewed for a whole ttl, or was lost."""
-
-
-# --- leftovers ------------------------------------------------------------------------
 
 
 class ArtifactStored(Struct, frozen=True):

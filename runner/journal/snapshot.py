@@ -21,8 +21,8 @@ from msgspec.structs import asdict, replace
 
 from runner import model
 from runner.journal import events, session_events, task_state
-from runner.journal.cursor import WORTH_SAVING, Cursor
 from runner.journal.events import Record, WriteRejected, WriteReviewed
+from runner.journal.journal_cache import WORTH_SAVING, Cursor
 from runner.journal.records import Mark, decode, dump, encode, read_places
 from runner.journal.state import FOLDED, Folding, PersistentMap, ReviewKey, RunState
 from runner.journal.task_state import TaskState
@@ -91,9 +91,6 @@ def pause_collections() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-# --- state rows -----------------------------------------------------------------------
 
 
 def _vocabulary() -> dict[str, object]:
@@ -180,9 +177,6 @@ def _tasks(lines: Iterator[bytes]) -> Iterator[TaskState]:
                 stored = Stored(next(lines, b""), _TEXTS[name])
                 tasks[at] = replace(tasks[at], **{name: stored})
         yield from tasks
-
-
-# --- lazy json ------------------------------------------------------------------------
 
 
 T = TypeVar("T")

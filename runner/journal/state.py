@@ -310,8 +310,6 @@ class Folding:
     def _now(self, name: str) -> Any:
         return self._values[name] if name in self._values else getattr(self._start, name)
 
-    # --- the run ----------------------------------------------------------------------
-
     def _run_started(self, record: Record, event: events.RunStarted) -> None:
         self._values.update(
             run=record.run,
@@ -341,8 +339,6 @@ class Folding:
     def _plan_updated(self, _: Record, event: events.PlanUpdated) -> None:
         self._values["plan"] = event.plan
 
-    # --- writes and landings ----------------------------------------------------------
-
     def _write_reviewed(self, record: Record, event: events.WriteReviewed) -> None:
         if event.review in {"applied", "edited"}:
             self._reviews[ReviewKey(record.task, event.path, event.before, event.after)] = event
@@ -365,8 +361,6 @@ class Folding:
     def _task_blocked(self, record: Record, _: events.TaskBlocked) -> None:
         self._awaiting = _order(self._awaiting, self._start.awaiting_line)
         self._awaiting[record.task] = None
-
-    # --- documents --------------------------------------------------------------------
 
     def _statuses_published(self, _: Record, event: events.StatusesPublished) -> None:
         tasks = self._tasks
@@ -408,8 +402,6 @@ class Folding:
 
     def _ship_reopened(self, _: Record, __: session_events.ShipReopened) -> None:
         self._values["shipped"] = ""
-
-    # --- drafts of a plan -------------------------------------------------------------
 
     def _draft_proposed(self, _: Record, event: DraftProposed) -> None:
         self._values["drafts"] = max(self._now("drafts"), event.number)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from runner.journal import events, permission_fold, plan_fold, session_events
-from runner.journal.plan_fold import add_usage, with_try
+from runner.journal import events, session_events, session_fold
 from runner.journal.session_events import TaskWaived
+from runner.journal.session_fold import add_usage, with_try
 from runner.journal.task_state import HeldWork, Open, TaskState, UnfinishedLanding, Waived
 from runner.model import Ending, Reason, Status, Usage, Verdict
 from runner.model.grades import find_gaps, strongest
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from runner.model import Coverage
 
 KEPT_DURATIONS = 5
-APPROVED = "approved: lands with the next `runner`"
+APPROVED = "approved: the next `runner` lands it"
 """Note on an approval of held work, shown until a run uses it."""
-REJECTED = "rejected: is tried again with the next `runner`"
+REJECTED = "rejected: the next `runner` retries it"
 """The same for a rejection."""
 
 
@@ -46,7 +46,7 @@ def _fold_started(task: TaskState, record: Record, event: events.AttemptStarted)
         task.note,
         task.reason,
     )
-    task = plan_fold.still_planned(task, event.spec.what)
+    task = session_fold.still_planned(task, event.spec.what)
     return replace(
         task,
         status=Status.IN_PROGRESS,
@@ -123,12 +123,14 @@ def _of_a_plan(
 ) -> TaskState | None:
     """Apply the end of a session in plan mode or of a phase; None for other attempts."""
     match (was.mode if was else "", event.ending):
-        case (plan_fold.PLAN, Ending.PASSED) if was:
-            return plan_fold.session_passed(task, was, event.seconds)
-        case (plan_fold.PLAN, Ending.FAILED) if was and plan_fold.is_about_the_plan(event.findings):
-            return plan_fold.session_refused(task, was, event.seconds, event.findings)
-        case (plan_fold.PHASE, Ending.PASSED) if was and not event.held:
-            return plan_fold.phase_kept(task, was, event.seconds, (event.ref, event.tree))
+        case (session_fold.PLAN, Ending.PASSED) if was:
+            return session_fold.session_passed(task, was, event.seconds)
+        case (session_fold.PLAN, Ending.FAILED) if was and session_fold.is_about_the_plan(
+            event.findings
+        ):
+            return session_fold.session_refused(task, was, event.seconds, event.findings)
+        case (session_fold.PHASE, Ending.PASSED) if was and not event.held:
+            return session_fold.phase_kept(task, was, event.seconds, (event.ref, event.tree))
     return None
 
 
@@ -368,10 +370,10 @@ def _fold_author(
 TASK_FOLDS: dict[type[events.Event], Callable[[TaskState, Record, Any], TaskState]] = {
     events.AttemptStarted: _fold_started,
     events.AttemptFinished: _fold_finished,
-    session_events.PlanProposed: plan_fold.fold_proposed,
-    session_events.PlanReviewed: plan_fold.fold_reviewed,
-    session_events.PermissionAsked: permission_fold.fold_asked,
-    session_events.PermissionAnswered: permission_fold.fold_answered,
+    session_events.PlanProposed: session_fold.fold_proposed,
+    session_events.PlanReviewed: session_fold.fold_reviewed,
+    session_events.PermissionAsked: session_fold.fold_asked,
+    session_events.PermissionAnswered: session_fold.fold_answered,
     events.TaskLanded: _fold_landed,
     events.TaskDone: _fold_done,
     events.TaskFailed: _fold_failed,

@@ -18,8 +18,7 @@ from msgspec import Struct, field
 from runner import __version__, effects
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
-from runner.operations import json_schema
-from runner.operations.json_schema import InputError
+from runner.operations.row import InputError, check_input, choose_fields, describe_input
 from runner.operations.table import TABLE
 from runner.process.own_command import OwnCommand
 from runner.text.display import display, format_error
@@ -471,7 +470,7 @@ class ServedTool(NamedTuple):
             "name": self.name,
             "description": self.description,
             "inputSchema": {
-                **json_schema.describe_input(self.fields),
+                **describe_input(self.fields),
                 "additionalProperties": False,
             },
             "annotations": {
@@ -484,7 +483,7 @@ class ServedTool(NamedTuple):
 
     def check(self, arguments: object) -> Mapping[str, object]:
         """Return the arguments, if the tool takes them. Raises InputError."""
-        return json_schema.check_input(self.name, self.fields, arguments)
+        return check_input(self.name, self.fields, arguments)
 
     def words(self, arguments: Mapping[str, object]) -> list[str]:
         """Return the command line that answers."""
@@ -509,7 +508,7 @@ TOOLS = {
     tool.name: ServedTool(
         tool.name,
         tool.description,
-        json_schema.choose_fields(row, tool.fields),
+        choose_fields(row, tool.fields),
         tool.words or tuple(row.name.split()),
         tool.effects != "reads",
     )

@@ -90,22 +90,16 @@ class Graded(Struct, frozen=True):
         return ", ".join((str(self.by), *self.gaps))
 
 
-def grade_of(
-    proofs: Iterable[Proof], *, none: str = "", waived: str = "", unverified: str = ""
-) -> Graded:
+def grade_of(proofs: Iterable[Proof], *, none: str = "") -> Graded:
     """Return the grade that follows from these proofs.
 
-    `none`: why the plan says that nothing proves it. `waived`: a person's reason, valid for these
-    bytes. `unverified`: why the proofs are not about these bytes (written by hand, merged).
+    `none`: why the plan says that nothing proves it.
     """
     proofs = tuple(proofs)
     by = strongest(proofs)
-    counts = by is not None and by not in PROVES_NOTHING
-    if counts and not unverified:
+    if by is not None and by not in PROVES_NOTHING:
         return Graded(Grade.PROVEN, by, gaps=find_gaps(proofs))
-    if waived:
-        return Graded(Grade.WAIVED, by, waived)
-    return Graded(Grade.UNPROVEN, by, unverified or none or explain_unproven(by))
+    return Graded(Grade.UNPROVEN, by, none or explain_unproven(by))
 
 
 def explain_unproven(by: ProvenBy | None) -> str:
@@ -135,7 +129,7 @@ def find_gaps(proofs: Iterable[Proof]) -> tuple[str, ...]:
     unrun = (
         f"{one.id} {one.note}" for one in skipped if one.note in (COULD_NOT_RUN, NOT_VERIFIED_HERE)
     )
-    doubts = dict.fromkeys(str(one.row.doubt) for one in proofs if one.row and one.row.doubt)
+    doubts = dict.fromkeys(one.row.doubt.words for one in proofs if one.row and one.row.doubt)
     return (
         *((LINES_UNKNOWN,) if lines else ()),
         *((STUB_UNKNOWN,) if stub else ()),
@@ -152,9 +146,6 @@ def weakest(grades: Sequence[Graded]) -> Graded:
 def _worth(graded: Graded) -> tuple[int, int]:
     by = len(_BY) if graded.by is None else _BY.index(graded.by)
     return _WORTH.index(graded.grade), -by
-
-
-# --- one proof ------------------------------------------------------------------------
 
 
 def proof_kind(proof: Proof) -> ProvenBy | None:
@@ -212,8 +203,6 @@ def _is_static_gate(name: str, command: str) -> bool:
 def _count_passed(proof: Proof) -> int:
     return sum(number for word, number in proof.counts if word == "passed")
 
-
-# --- what only looks ------------------------------------------------------------------
 
 _STATIC_NAME = (
     r"(?:lint|linter|linting|types?|typing|typecheck|type-check|typescript|format|formatting|fmt"
@@ -274,8 +263,6 @@ def _working_parts(command: str) -> list[str]:
     parts = [part.strip() for part in re.split(_BETWEEN, command) if part.strip()]
     return [part for part in parts if not re.match(_IDLE, part)]
 
-
-# --- what nothing could prove ---------------------------------------------------------
 
 _DOCUMENT = (
     r"(?:.*/)?(?:[^/]*\.(?:md|markdown|mdown|rst|txt|adoc|asciidoc|org|tex|pdf|odt|docx?)"

@@ -145,6 +145,11 @@ class Doubt(StrEnum):
     SAME_MODEL = "reviewed by the implementer's model"
     UNKNOWN_MODEL = "reviewed by a model that is not known"
 
+    @property
+    def words(self) -> str:
+        """The doubt for people; the value of CANNOT_FAIL is stored, but not clear."""
+        return "also passes without the work" if self is Doubt.CANNOT_FAIL else str(self)
+
 
 class AcceptanceRow(Struct, frozen=True):
     """One verdict on one acceptance item."""
@@ -175,7 +180,7 @@ class AcceptanceRow(Struct, frozen=True):
         shown = " ".join((*self.evidence, *self.tests))
         judge = self.by if self.judge is Judge.REVIEWER and self.by else str(self.judge)
         more = f" {self.by}" if self.judge is Judge.TESTS and self.by not in self.tests else ""
-        doubt = f" ({self.doubt})" if self.doubt else ""
+        doubt = f" ({self.doubt.words})" if self.doubt else ""
         return f"{self.item} {self.verdict}: {judge}{more}{f' {shown}' if shown else ''}{doubt}"
 
 
@@ -235,6 +240,11 @@ class Proof(Struct, frozen=True):
         """The task whose run of the same command on the same tree says it; empty where it ran."""
         _, found, rest = self.note.rpartition(STANDS)
         return rest.partition("'s proof")[0] if found else ""
+
+    @property
+    def shown_note(self) -> str:
+        """The note as people read it: the stored prefix of a reused proof is not clear."""
+        return self.note.replace(STANDS, "reused from ")
 
     @property
     def was_cut_off(self) -> bool:

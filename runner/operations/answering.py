@@ -20,7 +20,7 @@ from runner.operations.row import (
 )
 
 ITEM = Field("item", "ID of the pending item: TASK-003, DRAFT-1", needed=True)
-SEEN = Field("seen", "digest shown with the item; refused if the item changed", needed=True)
+SEEN = Field("seen", "digest shown with the item; refused if the item has changed", needed=True)
 MET = Field("met", "acceptance items that you checked: A1, or all", times="*")
 
 ROWS = (
@@ -103,7 +103,7 @@ examples:
   runner approve TASK-003   the next `runner` lands its writes, or runs it again
   runner approve 1          the first item of `runner review`
   runner approve TASK-005 --reuse
-                            only re-test what it built before
+                            only re-test what the task built before
   runner approve TASK-004   if a held change breaks this task: rebuild it on that change
   runner approve 1 --met all
                             you checked each acceptance item; the grade records it

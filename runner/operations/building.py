@@ -39,7 +39,7 @@ ROWS = (
                 "--jobs", "N", "parallel tasks (default: cores)", "-j", kind=int, least=1, most=256
             ),
             flag("--dry-run", "show what would happen; run nothing", "-n"),
-            flag("--reuse", "land recorded work again if it still fits"),
+            flag("--reuse", "land recorded work again instead of building, where it still applies"),
             flag("--rebuild", "rebuild tasks that were edited since they were DONE"),
             flag("--reopen", "allow runs again after runner ship"),
             flag("--no-verify-at-end", "skip the final re-test of all tasks together"),
@@ -79,7 +79,7 @@ ROWS = (
             ),
             flag(
                 "--conservative",
-                "treat undecided cases as affected",
+                "if the analysis cannot decide, count a test as affected",
                 group="what a change may break",
             ),
             choice(
@@ -183,9 +183,10 @@ examples:
         effects="writes",
         role="operator",
         examples="""\
-It deletes logs of DONE tasks, draft branches that are merged or whose task is over, unused scratch
-trees, and objects that cluster workers cached. It keeps logs that evidence names, everything of an
-open task, artifacts not stored yet, checked-out branches, and branches with commits of yours.
+It deletes logs of DONE tasks, draft branches that are merged or whose task has ended, unused
+scratch trees, and objects that cluster workers cached. It keeps logs that evidence names,
+everything of an open task, artifacts not stored yet, checked-out branches, and branches with
+commits of yours.
 
 examples:
   runner prune --older-than 90d --dry-run

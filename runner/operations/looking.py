@@ -249,7 +249,11 @@ examples:
         "settings",
         "show settings, their values and their sources",
         "look:execute_settings",
-        (flag("--all", "list all settings"), flag("--from-repository", "only what it sets"), JSON),
+        (
+            flag("--all", "list all settings"),
+            flag("--from-repository", "show only what the repository's file sets"),
+            JSON,
+        ),
         output="settings",
         examples="""\
 examples:
@@ -271,7 +275,7 @@ examples:
                 ("transitive", "direct", "none"),
                 "how far to trace the change (default: from the settings)",
             ),
-            flag("--conservative", "treat undecided cases as affected"),
+            flag("--conservative", "if the analysis cannot decide, count a test as affected"),
             flag("--run", "run the affected tests; exit 1 if one fails"),
             TRUST,
             flag("--all", "include tasks that are not DONE"),

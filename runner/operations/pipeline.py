@@ -33,7 +33,7 @@ examples:
             option("--task", "ID", "the task to measure", needed=True),
             option("--threshold", "PERCENT", "required coverage (default: from the plan)"),
             flag("--again", "run the test contracts even if the journal has a result"),
-            flag("--trust", "let this repository's commands run"),
+            flag("--trust", "run this repository's commands without asking"),
             JSON,
         ),
         output="check-coverage",

@@ -46,7 +46,7 @@ examples:
             word("wish", "REQUEST", "what you want, in words", "?", default=""),
             option("--file", "PATH", "a file with the request"),
             option("--issue", "N", "an issue of the repository, read with gh", kind=int),
-            option("--with", "N,N", "related issues", default="", name="others"),
+            option("--with", "N,N", "with --issue: related issues", default="", name="others"),
             option("--new-plan", "PATH", "write a separate plan, named TASK-GRAPH.md", default=""),
             flag("--prove", "run the drafted test contracts on HEAD: they must fail"),
             flag("--trust", "run the drafting program and the tests of --prove without asking"),

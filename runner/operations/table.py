@@ -29,9 +29,8 @@ _MODULES = {
     "planning": "validate draft import sync graph plan",
     "proving": "evidence hold-out verify gate ship shell",
     "pipeline": "pipeline",
-    "programs": "version lsp serve mcp hook",
+    "programs": "version lsp serve mcp hook wait builds events text save stop",
     "team": "team",
-    "remote": "wait builds events text save stop",
 }
 """Modules of rows, with the first words of the operations in each."""
 _MODULE_OF = {word: module for module, words in _MODULES.items() for word in words.split()}

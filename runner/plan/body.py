@@ -167,9 +167,6 @@ def _read_quote(body: Body, node: Node, source: Source) -> None:
             body.changes[-1] += " " + line.strip()
 
 
-# --- blocks ---------------------------------------------------------------------------
-
-
 _WORD = regex(
     r"""(?P<key>[A-Za-z]+)=(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>\S*))|(?P<word>\S+)"""
 )
@@ -225,7 +222,7 @@ def read_fence(info: str, text: str, line: int) -> Block | tuple[str, str] | Non
         if text.strip():
             return (
                 f'the block that deletes "{path}" is not empty',
-                "remove its text, or the word delete",
+                "remove the block's text, or the word delete from its first line",
             )
         return Block(BlockKind.DELETE, path, "", line)
     is_patch = bool(words) and words[0].casefold() in _PATCHES

@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any
 import runner
 from runner.lazy_module import lazy_module
 from runner.model import Severity, Spec, Status, Task
-from runner.model.codec import Codec, encode_json
-from runner.model.columns import new_tuple, read_each, write_once
+from runner.model.codec import Codec, encode_json, new_tuple, read_each, write_once
 from runner.plan import outline
 from runner.plan.cache_file import CacheFile, decode_spec, encode_section, section_from
 from runner.plan.outline import (
@@ -378,9 +377,6 @@ def _make_known(
         cut,
         within,
     )
-
-
-# --- the files ------------------------------------------------------------------------
 
 
 def _stamp(path: str, prefixes: tuple[str, ...]) -> list[object]:

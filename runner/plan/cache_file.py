@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from runner import effects, model
 from runner.model import Spec, Status, Task
 from runner.model.codec import Codec, encode_json
-from runner.plan.diagnostic import Problem
+from runner.plan.source import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -129,8 +129,6 @@ class CacheFile:
         except OSError:
             return  # the next run parses again; nothing else is lost
 
-    # --- rows in the file -------------------------------------------------------------
-
     def _read_on(self, wanted: bytes) -> bytes | None:
         while (found := self._next()) is not None:
             key, row = found
@@ -184,7 +182,7 @@ def _line(key: str, row: bytes) -> bytes:
     return b"%08x %b\n" % (zlib.crc32(body), body)
 
 
-# --- whole sections as rows: lines count from the first, the outline has the statuses ----------
+# Whole sections as rows: lines count from the first, the outline has the statuses.
 
 _CODEC = Codec(lambda: vars(model))
 _OF_OUTLINE = {

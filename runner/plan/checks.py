@@ -12,20 +12,20 @@ from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import BlockKind, Severity, Status
 from runner.model.grades import is_code
-from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.field_names import fold_spelling
 from runner.plan.globs import GLOB_HINT, Claims, glob_fault, is_glob, matches
 from runner.plan.graph import TaskGraph
 from runner.plan.held_out import find_problems
 from runner.plan.near_misses import find_listed
 from runner.plan.shell.exit_status import no_proof_in
-from runner.text.wording import did_you_mean, join_few
+from runner.plan.shell.shell_commands import executables, shell_operator, swallows_failure
+from runner.text.wording import did_you_mean, join_few, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from runner.model import Task
-    from runner.plan.diagnostic import Problem
+    from runner.plan.source import Problem
     from runner.plan.spans import Spans
 
 _WITH_CONTRACTS = {"api": "openapi", "data": "schema"}
@@ -78,9 +78,6 @@ def check_plan(
     return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
 
 
-# --- ids ------------------------------------------------------------------------------
-
-
 def _duplicates(plan: CheckedPlan) -> Iterator[Problem]:
     for task in plan.tasks:
         first = plan.by_id[task.id]
@@ -88,7 +85,7 @@ def _duplicates(plan: CheckedPlan) -> Iterator[Problem]:
             yield plan.places.problem(
                 plan.places.heading(task),
                 f"duplicate task ID {task.id} (first on line {first.line})",
-                "give one of them an id that was never used",
+                "give one of them an unused id",
             )
 
 
@@ -142,9 +139,6 @@ def _sorts(plan: CheckedPlan) -> bool:
             if not waiting[after]:
                 ready.append(after)
     return len(ready) == len(waiting)
-
-
-# --- files ----------------------------------------------------------------------------
 
 
 class _Before:
@@ -295,8 +289,8 @@ def _find_loose_examples(plan: CheckedPlan) -> Iterator[Problem]:
         if _EXAMPLE.search(line)
     ]
     if loose:
-        some = "this line looks" if len(loose) == 1 else f"{len(loose)} lines look"
-        message = f"{some} like examples, but nothing runs them (first in {loose[0].id})"
+        some = plural(len(loose), "Python example")
+        message = f"no test runs {some} (first in {loose[0].id})"
         hint = "put each after `>>>` in a fenced block that begins with ```python examples"
         yield plan.places.problem(plan.places.heading(loose[0]), message, hint, Severity.NOTE)
 
@@ -307,16 +301,10 @@ def _in_outputs(path: str, task: Task) -> bool:
     )
 
 
-# --- held-out tests -------------------------------------------------------------------
-
-
 def _held_out(plan: CheckedPlan, is_agent: Callable[[Task], bool]) -> Iterator[Problem]:
     for one in find_problems(plan.tasks, is_agent):
         at = plan.places.at_line(one.line) if one.line else plan.places.heading(one.task)
         yield plan.places.problem(at, one.message, one.hint, one.severity)
-
-
-# --- commands -------------------------------------------------------------------------
 
 
 def _commands(plan: CheckedPlan, found: Callable[[str], bool]) -> Iterator[Problem]:

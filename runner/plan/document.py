@@ -17,15 +17,14 @@ from msgspec.structs import replace
 from runner.lazy_pattern import regex
 from runner.model import Severity
 from runner.plan import lost_tasks
-from runner.plan.diagnostic import Problem
 from runner.plan.field_names import parse_name
 from runner.plan.globs import literal_paths
-from runner.plan.inline import plain
 from runner.plan.lost_tasks import PreviousSection
 from runner.plan.markdown import Cuts, Kind, pieces
+from runner.plan.markdown_text import plain
 from runner.plan.near_misses import find_listed
 from runner.plan.sections import PlanCommand, Section, SectionReader, read_sections, section_at
-from runner.plan.source import BOM, body_start
+from runner.plan.source import BOM, Problem, body_start
 from runner.plan.status import StatusSpans
 from runner.text.wording import join_few
 
@@ -142,7 +141,7 @@ def _encoding(data: bytes, path: str) -> tuple[Problem, ...]:
 def _no_task(data: bytes, path: str) -> Problem:
     first = data.removeprefix(b"\xef\xbb\xbf").splitlines()[:1]
     return Problem(
-        "no task found in the file",
+        "the plan has no task",
         path,
         1,
         1,

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from runner.model import AcceptanceItem, BlockKind, Budget, Network, Status
 from runner.model.task import MILESTONE, PRIORITIES
 from runner.plan.document import read_plan
-from runner.plan.foreign.render import NewSection, parses_back
+from runner.plan.foreign.tasks import NewSection, parses_back
 from runner.plan.spans import Spans
 from runner.secrets.redact import redact
 
@@ -99,7 +99,7 @@ def read_draft(answer: str, taken: Collection[str] = ()) -> DraftReading:
     block = _find_block(text)
     if block is None:
         why = "the answer has no fenced block `markdown draft` with `## TASK-…: Title` sections"
-        return DraftReading(mistakes=(Remark(1, why, "answer with exactly one such block"),))
+        return DraftReading(mistakes=(Remark(1, why, "answer with exactly one"),))
     data = block.encode("utf-8", "replace")
     plan, places = read_plan(data, NAME), Spans(data, NAME)
     mistakes = [Remark(one.line, one.message, one.hint) for one in plan.problems if one.is_error]
@@ -133,13 +133,10 @@ def _find_block(text: str) -> str | None:
     return text[heading.start() :] if heading else None
 
 
-# --- what is wrong --------------------------------------------------------------------
-
-
 def _of_ids(plan: Plan, taken: Collection[str]) -> Iterator[Remark]:
     if len(plan.tasks) > MOST_TASKS:
         late = plan.tasks[MOST_TASKS].line
-        yield Remark(late, f"more than {MOST_TASKS} tasks", "draft only the first part")
+        yield Remark(late, f"more than {MOST_TASKS} tasks", "draft only the first tasks")
     seen: set[str] = set()
     for task in plan.tasks:
         if not _ID.match(task.id):
@@ -154,7 +151,7 @@ def _of_ids(plan: Plan, taken: Collection[str]) -> Iterator[Remark]:
 def _of_one(task: Task, section: NewSection, places: Spans) -> Iterator[Remark]:
     if task.outputs == ("any",):
         at = places.find(task, "outputs").line
-        yield Remark(at, "Output files is `any`", "name the files that the task writes")
+        yield Remark(at, "Output files may not be `any`", "name the files that the task writes")
     if len(task.outputs) > MOST_OUTPUTS:
         at = places.find(task, "outputs").line
         yield Remark(at, f"more than {MOST_OUTPUTS} output files", "split the task")
@@ -165,10 +162,7 @@ def _of_one(task: Task, section: NewSection, places: Spans) -> Iterator[Remark]:
             )
     if not parses_back(section):
         hint = "use plain words in title, prose and criteria; no backquotes in commands and paths"
-        yield Remark(task.line, f"{task.id} has text that parses as more than its fields", hint)
-
-
-# --- what is taken out ----------------------------------------------------------------
+        yield Remark(task.line, f"Markdown in the text of {task.id} changes its fields", hint)
 
 
 def _not_taken(task: Task, places: Spans) -> Iterator[Remark]:

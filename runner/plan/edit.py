@@ -111,9 +111,6 @@ def _check_known(
         )
 
 
-# --- change quotes --------------------------------------------------------------------
-
-
 def add_quote(
     data: bytes,
     task_id: str,

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
 from runner.plan import field_names
-from runner.plan.inline import plain
 from runner.plan.markdown import Kind, ListItem, Node
-from runner.plan.markdown_table import TableCell, cells
+from runner.plan.markdown_text import TableCell, cells, plain
 from runner.plan.source import Run, Source
 from runner.plan.status import read_status
 
@@ -69,9 +68,6 @@ def with_items(field: PlanField, values: tuple[Value, ...]) -> PlanField:
         return field
     first, last = values[0].runs[0], values[0].runs[-1]
     return field._replace(values=values, start=(first.line, first.column), end=_end(last))
-
-
-# --- a list ---------------------------------------------------------------------------
 
 
 def from_list(node: Node, source: Source, *, at_top: bool) -> Taken | None:
@@ -245,9 +241,6 @@ def _find_run(text: str, raw: str, line: int) -> Run:
     return Run(text, line, at)
 
 
-# --- lines of a paragraph -------------------------------------------------------------
-
-
 def from_paragraph(node: Node, source: Source, *, at_top: bool) -> Taken | None:
     """Return the fields in a paragraph, or None if it is only prose.
 
@@ -297,9 +290,6 @@ def _longer(field: PlanField, run: Run) -> PlanField:
 
 def _end(run: Run) -> tuple[int, int]:
     return run.line, run.column + len(run.text)
-
-
-# --- a table --------------------------------------------------------------------------
 
 
 def from_table(node: Node, source: Source, *, at_top: bool) -> Taken | None:

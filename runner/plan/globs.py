@@ -101,9 +101,6 @@ def matches(glob: str, path: str) -> bool:
     return not isinstance(glob, LiteralPath) and _pattern(glob).match(path)
 
 
-# --- one glob -------------------------------------------------------------------------
-
-
 @lru_cache(maxsize=4096)
 def _pattern(glob: str) -> _Pattern:
     parts = ("**/" if "/" not in glob.rstrip("/") else "") + glob.removeprefix("/")
@@ -223,9 +220,6 @@ def _takes(step: str, sign: str) -> bool:
     return step == sign or (step == "?" and sign != "/")
 
 
-# --- two globs ------------------------------------------------------------------------
-
-
 def may_overlap(one: str, other: str) -> bool:
     """Return whether two globs may match one file; never False if they can."""
     if isinstance(one, LiteralPath) or isinstance(other, LiteralPath):
@@ -337,9 +331,6 @@ class Claims:
 
 def _folder_key(glob: str) -> str:
     return literal_folder(glob) if "/" in glob.rstrip("/") else ""
-
-
-# --- literal paths --------------------------------------------------------------------
 
 
 def literal_paths(fields: Mapping[str, object], is_file: Callable[[str], bool]) -> tuple[str, ...]:

@@ -94,8 +94,6 @@ class TaskGraph:
         """The same of all, by their places."""
         return Dependents(self._needs, self.places)
 
-    # --- answers that look further ----------------------------------------------------
-
     def order(self) -> tuple[str, ...]:
         """Return all tasks in dependency order, otherwise in plan order.
 
@@ -166,8 +164,6 @@ class TaskGraph:
             path.append(max(choices, key=remaining.__getitem__))
             choices = self.dependents(path[-1])
         return tuple(path)
-
-    # --- below ------------------------------------------------------------------------
 
     @cached_property
     def _graph(self) -> nx.DiGraph[str]:

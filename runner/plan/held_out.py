@@ -120,9 +120,6 @@ def _suggest(task: Task) -> str:
     return f"COMMAND {task.held_out_files[0].path}"
 
 
-# --- words of a command -------------------------------------------------------------------
-
-
 def names_file(command: str, path: str) -> bool:
     """Return whether a command names a file, with or without the id of a test in it."""
     return any(word == path for word in paths_in(command))
@@ -276,8 +273,6 @@ class _Page:
                 text += self._end
             yield text
             yield from (_encode(one) + self._end for one in behind)
-
-    # --- fields -----------------------------------------------------------------------
 
     def edit_contracts(
         self, field: PlanField | None, anchor: PlanField, task: Task, wanted: HeldOutLines

@@ -10,11 +10,10 @@ from runner.lazy_pattern import regex
 from runner.model import Severity
 from runner.plan import fields as styles
 from runner.plan.body import block_of, fences
-from runner.plan.diagnostic import Problem
 from runner.plan.field_names import MATTERS, parse_name
 from runner.plan.markdown import Kind, Node
 from runner.plan.near_misses import severity_of
-from runner.plan.source import text_of
+from runner.plan.source import Problem, text_of
 from runner.plan.status import read_status
 from runner.plan.task_ids import LONGEST_TITLE, TaskHeading, heading_of, nearly_named
 from runner.plan.values import Complaint
@@ -82,15 +81,12 @@ def _blocks(nodes: Sequence[Node], around: SectionContext) -> Iterator[NearMiss]
         width = len(around.source.lines[fence.start].strip())
         column = max(around.source.lines[fence.start].find("`"), 0)
         message = "this block is outside any task and is ignored"
-        hint = "add a task heading above it: ## TASK-001: Title, with its own number"
+        hint = "add a task heading above it: ## TASK-001: Title, with an unused number"
         yield Complaint(message, hint, fence.start, column, max(1, width)), Severity.WARNING
 
 
 def _asked(nodes: Sequence[Node], source: Source) -> Iterator[Node]:
     return (one for one in fences(nodes) if block_of(one, source) is not None)
-
-
-# --- a heading among tasks ------------------------------------------------------------
 
 
 class PreviousSection(NamedTuple):
@@ -161,9 +157,6 @@ _CALLED_TASK = regex(
 )
 
 
-# --- fields below a heading ------------------------------------------------------------
-
-
 def has_fields(below: Sequence[Node], source: Source, *, of_a_task: bool = False) -> bool:
     """Return whether fields directly follow a heading; see `of_a_task`."""
     node = next((one for one in below if one.kind not in (Kind.HTML, Kind.RULE)), None)
@@ -206,9 +199,6 @@ def _is_certain(key: str, value: str) -> bool:
 _LEAD = regex(r"\s*(?:(?:[-*+]|\d+[.)])\s+)?(?:\[[ xX]?\]\s+)?")
 
 
-# --- how it is reported---------------------------------------------------------------
-
-
 def _no_task(node: Node, heading: TaskHeading, source: Source) -> Complaint:
     if node.level == 1:
         message = f"a level-1 heading cannot be a task, though it names {heading.id}"
@@ -231,7 +221,7 @@ def _fields_below(node: Node, heading: TaskHeading | None, source: Source) -> Co
     title = _short(_TASK_WORD.sub("", rest).strip(" -:")) or "Title"
     id_ = f"TASK-{id_match[1].zfill(3)}" if id_match else "TASK-001"
     hint = f"write {'#' * max(2, node.level)} {id_}: {title}"
-    hint += "" if id_match else ", with its own number"
+    hint += "" if id_match else ", with an unused number"
     if heading:
         hint = _as_named(node, heading)
     return _about(node, source, message, hint)

@@ -188,9 +188,6 @@ def _fence_end(markup: str) -> re.Pattern[bytes]:
     return re.compile(rf"(?:^|(?<=\r)) {{0,3}}{fence}[ \t]*(?=[\r\n]|\Z)".encode(), re.MULTILINE)
 
 
-# --- markdown-it ----------------------------------------------------------------------
-
-
 @cache
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
@@ -268,9 +265,6 @@ def _items(tokens: Sequence[Token], index: int, end: int) -> Iterator[ListItem]:
         start, stop = tokens[index].map or (0, 0)
         yield ListItem(start, stop, tuple(_nodes(tokens, index + 1, behind - 1)))
         index = behind
-
-
-# --- plain blocks ---------------------------------------------------------------------
 
 
 _HEADING = regex(r"(#{1,6}) +(\S.*)")

@@ -13,9 +13,8 @@ from runner.lazy_pattern import regex
 from runner.model import Severity, Status
 from runner.plan.body import block_of, fences, suggest_fence
 from runner.plan.field_names import FIELDS, MATTERS, is_mistyped, key_of, nearly_key, parse_name
-from runner.plan.inline import EMPTY_WORDS, is_inside, plain, spans, words
 from runner.plan.markdown import Kind, Node
-from runner.plan.markdown_table import cells
+from runner.plan.markdown_text import EMPTY_WORDS, cells, is_inside, plain, spans, words
 from runner.plan.proofs import is_bare_command
 from runner.plan.source import Run
 from runner.plan.status import read_status
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from runner.plan.body import Body
     from runner.plan.fields import PlanField
-    from runner.plan.inline import ListValue
+    from runner.plan.markdown_text import ListValue
     from runner.plan.source import Source
 
     NearMiss = tuple[Complaint, Severity]
@@ -365,9 +364,6 @@ def _almost_a_file(fence: Node, suggestion: str, source: Source) -> Complaint:
     column = len(source.lines[fence.start]) - len(source.lines[fence.start].lstrip())
     message = "this code block will not be written to a file"
     return Complaint(message, f"write {suggestion} to have it written", fence.start, column, width)
-
-
-# --- tasks that are only listed -------------------------------------------------------
 
 
 _ITEM = r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<mark>[ xX])\][ \t]+)?|\|[ \t]*"

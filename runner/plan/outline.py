@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from runner.lazy_pattern import regex
 from runner.model import Spec, Status
-from runner.model.columns import new_tuple
+from runner.model.codec import new_tuple
 from runner.plan.status import ODD_VALUE, StatusSpan, read_status
 from runner.plan.task_ids import heading_of
 

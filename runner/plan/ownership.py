@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 from runner.errors import RunnerError
 from runner.model import Severity
-from runner.plan.diagnostic import Problem
 from runner.plan.globs import GLOB_HINT, folders_of, glob_fault, is_glob, literal_folder
-from runner.plan.inline import words
-from runner.plan.markdown_table import MarkdownTable, TableRow, ends_fenced, read_sheet
-from runner.plan.source import BOM, body_start, line_end_of
+from runner.plan.markdown_text import MarkdownTable, TableRow, ends_fenced, read_sheet, words
+from runner.plan.source import BOM, Problem, body_start, line_end_of
 from runner.plan.task_ids import task_id
 from runner.text.ignore_rules import ignore_rules, is_rule
 
@@ -175,9 +173,6 @@ def _bad_globs(
                 sheet.lines[row.line],
                 word.end - word.start,
             )
-
-
-# --- adding ---------------------------------------------------------------------------
 
 
 def add_owners(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from runner.lazy_pattern import regex
-from runner.plan.inline import plain, words
-from runner.plan.markdown_table import TableRow, read_sheet
+from runner.plan.markdown_text import TableRow, plain, read_sheet, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

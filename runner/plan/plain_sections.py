@@ -14,7 +14,7 @@ from runner.model import Block, Level, TestContract
 from runner.plan import proofs
 from runner.plan.body import Body, read_fence
 from runner.plan.fields import box_end, plain_field
-from runner.plan.inline import EMPTY_WORDS, literal
+from runner.plan.markdown_text import EMPTY_WORDS, literal
 from runner.plan.scanner import lines_of_plain
 from runner.plan.schema import READERS, Surroundings
 from runner.plan.sections import Section, make_task
@@ -72,9 +72,6 @@ def _section(found: Found, tasks: tuple[Task, ...], spans: tuple[StatusSpan, ...
         problems=(),
         written=(),
     )
-
-
-# --- fields ---------------------------------------------------------------------------
 
 
 def plain_fields(written: bytes, line: int) -> list[PlanField]:
@@ -140,9 +137,6 @@ def _tests(raw: str, line: int) -> Iterator[TestContract]:
             if command[0] == command[-1] == " ":  # a blank goes from both sides
                 command = literal(written)
             yield TestContract(id_ or f"TC-{number:03}", _LEVELS[level or "unit"], command, at)
-
-
-# --- prose and fences -----------------------------------------------------------------
 
 
 def _read_below(body: Body, text: str, line: int) -> bool:

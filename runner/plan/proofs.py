@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from runner.lazy_pattern import regex
 from runner.model import Contract, GateSpec, Level, Network, TestContract
-from runner.plan.inline import EMPTY_WORDS, is_inside, literal, plain, spans
+from runner.plan.markdown_text import EMPTY_WORDS, is_inside, literal, plain, spans
 from runner.plan.source import Run
 from runner.plan.values import BadValueError, Complaint, complain, seconds_in
 from runner.text.wording import did_you_mean

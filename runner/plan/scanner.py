@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
 from runner.model import Status
-from runner.model.columns import new_tuple
+from runner.model.codec import new_tuple
 from runner.plan.field_names import key_of
-from runner.plan.inline import plain
+from runner.plan.markdown_text import plain
 from runner.plan.status import ODD_VALUE, StatusSpan, read_status
 from runner.plan.task_ids import LONGEST_TITLE, heading_of, nearly_named, title_marks
 

@@ -23,7 +23,7 @@ from runner.model import (
     TestContract,
 )
 from runner.plan import proofs, values
-from runner.plan.inline import EMPTY_WORDS, plain
+from runner.plan.markdown_text import EMPTY_WORDS, plain
 from runner.plan.values import BadValueError, Complaint
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def read_files(field: PlanField) -> tuple[HeldOutFile, ...]:
         elif match and path in found:
             run = value.runs[0]
             message = f'"{path}" is listed twice'
-            bad.append(Complaint(message, "keep one of the lines", run.line, run.column, 1))
+            bad.append(Complaint(message, "keep one of the two lines", run.line, run.column, 1))
         elif match:
             found[path] = HeldOutFile(path, match["digest"])
     if bad:

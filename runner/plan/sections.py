@@ -14,12 +14,11 @@ from runner.lazy_module import lazy_module
 from runner.model import AcceptanceItem, Severity, Spec, Status, Task
 from runner.plan import field_names, proofs, schema
 from runner.plan.body import Body, read_body
-from runner.plan.diagnostic import Problem
 from runner.plan.fields import PlanField, Style
 from runner.plan.globs import literal_paths
-from runner.plan.inline import plain
 from runner.plan.markdown import Cuts, Kind, Node, piece_at
-from runner.plan.source import Run, Source, body_start
+from runner.plan.markdown_text import plain
+from runner.plan.source import Problem, Run, Source, body_start
 from runner.plan.status import StatusSpan
 from runner.plan.task_ids import LONGEST_TITLE, TaskHeading, heading_of
 from runner.plan.values import Complaint
@@ -150,9 +149,6 @@ def _next_heading(nodes: Sequence[Node], index: int) -> int:
     return index
 
 
-# --- the tasks of a section -----------------------------------------------------------
-
-
 def _section(data: bytes, found: Sequence[Piece], level: int, reader: SectionReader) -> Section:
     first = found[0].source
     end = found[-1].end
@@ -272,7 +268,7 @@ class _Maker:
 
     def _complain_unknown(self, field: PlanField, given: set[str]) -> None:
         near = field_names.suggest_name(field.name.text)
-        hint = f'did you mean "{near}"?' if near else "the runner ignores this field"
+        hint = f'did you mean "{near}"?' if near else "remove it: the runner ignores this field"
         complaint = _about(field, f'unknown field "{field.name.text}"', hint)
         self._complain(complaint, near_misses.unknown_severity(field, given))
 

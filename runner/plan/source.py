@@ -1,12 +1,21 @@
-"""A range of a Markdown file: its lines as text, and the byte offset of each."""
+"""Lines of a Markdown file with their byte offsets, and the problems found in them."""
 
 from __future__ import annotations
 
 import re
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
+
+from runner.errors import RunnerError
 from runner.lazy_pattern import regex
+from runner.model import Severity
+from runner.text.display import caret, display
+from runner.text.wording import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 BOM = b"\xef\xbb\xbf"
 # Including U+0000, which CommonMark 0.31, 2.3 replaces for security.
@@ -88,3 +97,47 @@ def line_end_of(data: bytes) -> bytes:
     """Return the first line end of a file; LF by default."""
     match = re.search(rb"\r\n|\r|\n", data)
     return match[0] if match else b"\n"
+
+
+class Problem(Struct, frozen=True):
+    """Something to say about a place in a file; `line` and `column` count from 1."""
+
+    message: str
+    path: str
+    line: int
+    column: int
+    hint: str = ""
+    severity: Severity = Severity.ERROR
+    source_line: str = ""
+    width: int = 1
+    task: str = ""
+    """Only task that a mistake stops, at its turn; empty: nothing runs."""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether this is a mistake, which `validate` refuses."""
+        return self.severity is Severity.ERROR
+
+    @property
+    def stops_all(self) -> bool:
+        """Whether nothing may run before this is mended."""
+        return self.is_error and not self.task
+
+
+def render(problem: Problem) -> str:
+    """Format a problem for output: place and message, source line with a caret, hint."""
+    place = f"{display(problem.path)}:{problem.line}:{problem.column}"
+    lines = [f"{place}: {problem.severity.value}: {display(problem.message)}"]
+    if problem.source_line:
+        shown = caret(problem.source_line, problem.column, problem.width)
+        lines += ["  " + line for line in shown.split("\n")]
+    if problem.hint:
+        lines.append(f"hint: {display(problem.hint)}")
+    return "\n".join(lines)
+
+
+def refusal(mistakes: Sequence[Problem], outcome: str) -> RunnerError:
+    """Return the error with all mistakes of a plan that cannot be used."""
+    count = plural(len(mistakes), "mistake")
+    text = "\n\n".join(render(problem) for problem in mistakes)
+    return RunnerError(f"the plan has {count}; {outcome}", detail=text)

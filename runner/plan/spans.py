@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runner.model import Severity
 from runner.plan.body import read_body
-from runner.plan.diagnostic import Problem
-from runner.plan.inline import plain
 from runner.plan.markdown import Cuts, Kind, piece_at
+from runner.plan.markdown_text import plain
 from runner.plan.plain_sections import plain_fields
 from runner.plan.scanner import may_scan, task_lines
-from runner.plan.source import Run, body_start, text_of
+from runner.plan.source import Problem, Run, body_start, text_of
 from runner.plan.task_ids import task_id
 from runner.plan.values import locate_values
 

@@ -92,7 +92,7 @@ def nearly_named(text: str, prefixes: tuple[str, ...] = ()) -> str:
     while match := _BEFORE.match(bare):
         bare = bare[match.end() :]
     if parts := _IN_PARTS.match(bare):
-        return f"TASK-001: {bare[parts.end() :] or 'Title'}, with a number of its own"
+        return f"TASK-001: {bare[parts.end() :] or 'Title'}, with an unused number"
     heading = heading_of(bare.replace("~~", ""), prefixes) if bare != text else None
     if heading is None or not (heading.certain and heading.separated):
         return ""

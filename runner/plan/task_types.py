@@ -54,8 +54,8 @@ class TaskType(Struct, frozen=True):
 
 BASE = """\
 - Read the files below before you write; follow the names, the layout and the tests you find there.
-- Make the smallest change that meets every line of the acceptance.
-- Leave the tree so that every check under Proof passes; run them yourself before you end."""
+- Make the smallest change that meets every acceptance item.
+- Every check under Proof must pass: run them yourself before you end."""
 """Rules for every task, above its type's own lines."""
 
 KINDS = (

@@ -12,7 +12,7 @@ from runner.model import Budget, Network, Requirement, Resource, ReviewMode, Sta
 from runner.model.task import PRIORITIES
 from runner.plan import status as statuses
 from runner.plan.globs import LONGEST_PATH
-from runner.plan.inline import EMPTY_WORDS, ListValue, literal, plain, words
+from runner.plan.markdown_text import EMPTY_WORDS, ListValue, literal, plain, words
 from runner.plan.task_ids import task_id
 from runner.text.wording import did_you_mean
 
@@ -107,9 +107,6 @@ def complain(field: PlanField, message: str, hint: str) -> BadValueError:
 def complain_at(value: Located, message: str, hint: str) -> Complaint:
     """Return a complaint on one of several values."""
     return Complaint(message, hint, value.line, value.column, max(1, value.width))
-
-
-# --- single words ---------------------------------------------------------------------
 
 
 def status(field: PlanField) -> tuple[Status, str]:
@@ -239,9 +236,6 @@ def duration(field: PlanField) -> float | None:
     return seconds
 
 
-# --- lists of words -------------------------------------------------------------------
-
-
 def texts(field: PlanField) -> tuple[str, ...]:
     """Return comma-separated values without emphasis."""
     return tuple(entry.text if entry.code else plain(entry.text) for entry in locate_values(field))
@@ -273,7 +267,8 @@ def outputs(field: PlanField) -> tuple[str, ...]:
     found = paths(field)
     anything = [entry for entry in found if entry.casefold() in ("any", "anything")]
     if anything and len(found) > 1:
-        raise complain(field, "any is listed with other paths", "write only any, or only the paths")
+        hint = "write only `any`, or only the paths"
+        raise complain(field, "`any` is listed with other paths", hint)
     return ("any",) if anything else found
 
 

@@ -55,7 +55,7 @@ def _pair(task: Task, proofs: Iterable[Proof]) -> Iterator[tuple[str, str, Accep
 def _format_row(row: AcceptanceRow) -> str:
     """Return `met, by held-out tests TC-003`, with evidence and the reason it does not count."""
     places = " ".join((*(one for one in row.tests if one != row.by), *row.evidence))
-    doubt = f" (does not count: {row.doubt})" if row.doubt else ""
+    doubt = f" (does not count: {row.doubt.words})" if row.doubt else ""
     return f"{row.verdict}, by {_judge(row)}{f': {places}' if places else ''}{doubt}"
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.journal.permission_fold import waits as permission_waits
-from runner.journal.plan_fold import waits
+from runner.journal.session_fold import permission_waits, plan_waits
 from runner.lazy_module import lazy_module
 from runner.model import Failure, Reason
 from runner.run.limits.budget import was_one_attempts
@@ -62,7 +61,7 @@ def next_step(
     `in_vain` says why no approval helps what its held change breaks; None where nobody looked.
     """
     name = display(known.id)
-    if waits(known) or permission_waits(known):
+    if plan_waits(known) or permission_waits(known):
         return _REVIEW
     if broken := _find_broken(known, state):
         ids = " ".join(map(display, find_unapproved(broken, state) or broken))

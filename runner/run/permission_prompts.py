@@ -20,8 +20,8 @@ from runner.config.shell_rules import PermissionAnswer, Permit
 from runner.gates.base import INTEGRITY
 from runner.gates.integrity import integrity_proof
 from runner.journal.events import TaskApproved, WriteRejected, WriteReviewed
-from runner.journal.permission_fold import waits
 from runner.journal.session_events import PermissionAnswered, PermissionAsked
+from runner.journal.session_fold import permission_waits
 from runner.model import Action, Ending, Failure, Finding, Reason, Severity, Verdict
 from runner.model.words import HELD_OUT, HELD_OUT_FAILED, UNRUN
 from runner.model.work import Doubt, ItemVerdict, rows_of, with_rows
@@ -177,7 +177,7 @@ class PermissionPrompts(Struct, frozen=True):
             return
         for task in tasks:
             known = self.journal.state.task(task.id)
-            for question in known.asks if waits(known) else ():
+            for question in known.asks if permission_waits(known) else ():
                 if self.ask(task.id, known.last_attempt, question, for_later=True) is None:
                     break
 

@@ -14,10 +14,10 @@ from runner.implementers.registry import choose
 from runner.implementers.requirements import find_unmet_requirements
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Reason
-from runner.plan.commands import executables
 from runner.plan.globs import is_glob
-from runner.plan.inline import spans
+from runner.plan.markdown_text import spans
 from runner.plan.shell.exit_status import no_proof_in
+from runner.plan.shell.shell_commands import executables
 from runner.process.environments import (
     TEST_PROGRAMS,
     explain_lent_program,

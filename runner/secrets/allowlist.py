@@ -90,34 +90,34 @@ def entry(
     return Allowed(drawn, _digest(value, drawn), reason.strip(), author.strip(), expires)
 
 
-def read_allow_list(content: bytes, today: date, where: str = FILE_NAME) -> AllowList:
+def read_allow_list(content: bytes, today: date) -> AllowList:
     """Parse the TOML allow list in `content`. Raises RunnerError for an invalid entry."""
     try:
         table = parse_toml(content.decode("utf-8-sig"))
     except ValueError as error:
-        raise RunnerError(f"invalid TOML: {error}", where=where, hint=_HINT) from None
+        raise RunnerError(f"invalid TOML: {error}", where=FILE_NAME, hint=_HINT) from None
     rows = table.pop("allowed", [])
     if table or not isinstance(rows, list):
-        raise RunnerError("only [[allowed]] entries are allowed here", where=where, hint=_HINT)
-    return AllowList(tuple(_read(row, n, where) for n, row in enumerate(rows, 1)), today)
+        raise RunnerError("only [[allowed]] entries are allowed here", where=FILE_NAME, hint=_HINT)
+    return AllowList(tuple(_read(row, n) for n, row in enumerate(rows, 1)), today)
 
 
-def _read(row: object, number: int, where: str) -> Allowed:
+def _read(row: object, number: int) -> Allowed:
     if not isinstance(row, dict) or not row.keys() <= _FIELDS:
-        raise _bad(number, f"known fields are {', '.join(sorted(_FIELDS))}", where)
+        raise _bad(number, f"known fields are {', '.join(sorted(_FIELDS))}")
     texts = {name: row.get(name) for name in ("salt", "digest", "reason", "author")}
     missing = [name for name, text in texts.items() if not isinstance(text, str) or not text]
     expires = row.get("expires")
     if missing:
-        raise _bad(number, f"{', '.join(missing)} must be a non-empty string", where)
+        raise _bad(number, f"{', '.join(missing)} must be a non-empty string")
     # isinstance counts a datetime as a date, but the two can't be compared.
     if expires is not None and (isinstance(expires, datetime) or not isinstance(expires, date)):
-        raise _bad(number, "expires must be a date such as 2027-01-31", where)
+        raise _bad(number, "expires must be a date such as 2027-01-31")
     return Allowed(**{name: str(text) for name, text in texts.items()}, expires=expires)
 
 
-def _bad(number: int, why: str, where: str) -> RunnerError:
-    return RunnerError(f"entry {number} cannot be read: {why}", where=where, hint=_HINT)
+def _bad(number: int, why: str) -> RunnerError:
+    return RunnerError(f"entry {number} cannot be read: {why}", where=FILE_NAME, hint=_HINT)
 
 
 def _digest(value: str, salt: str) -> str:

@@ -187,9 +187,6 @@ def _quick(expression: bytes) -> Any:  # RE2 ships no types
     return re2.compile(expression, options)
 
 
-# --- without control sequences --------------------------------------------------------
-
-
 def _strippers(text: bytes, forms: tuple[bytes, ...]) -> Iterator[bytes]:
     """Yield patterns to remove from a text before another search for hidden forms.
 
@@ -237,9 +234,6 @@ def _compile(expression: bytes) -> re.Pattern[bytes]:
     return re.compile(expression)
 
 
-# --- forms ----------------------------------------------------------------------------
-
-
 @lru_cache(maxsize=64)
 def _all_forms(known: tuple[str, ...]) -> tuple[bytes, ...]:
     forms: set[bytes] = set()
@@ -266,9 +260,6 @@ def list_forms(value: str) -> Iterable[bytes]:
         yield value.encode("latin-1")
     if len(value) >= _REVERSED_FROM:
         yield value[::-1].encode("utf-8", "surrogatepass")
-
-
-# --- as a text --------------------------------------------------------------------------
 
 
 def _in_text(value: str) -> Iterator[bytes]:
@@ -317,9 +308,6 @@ def _in_bytes(letter: str) -> str:
 
 def _in_octal(letter: str) -> str:
     return "".join(f"\\{one:03o}" for one in letter.encode("utf-8", "surrogatepass"))
-
-
-# --- as digits --------------------------------------------------------------------------
 
 
 def _for_urls(plain: bytes) -> Iterator[bytes]:

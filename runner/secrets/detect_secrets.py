@@ -269,7 +269,7 @@ def _suspicions(
     weak = looked_at = 0
     for family, wanted, start, end in parts:
         if time.thread_time() > limit:
-            raise SecondOpinionError("it took too long")
+            raise SecondOpinionError("the scan took too long")
         if family is not Family.NAMED:  # these come first, so nothing named is passed over
             looked_at += 1
             if weak >= _MOST_WEAK:
@@ -368,7 +368,7 @@ def _plugins() -> dict[Family, list[tuple[str, Plugin]]]:
     except ImportError as error:
         raise SecondOpinionError(f"detect-secrets is not installed: {error}") from None
     if _VERIFICATION in get_settings().filters or get_settings().plugins:
-        raise SecondOpinionError("its settings were changed in this process")
+        raise SecondOpinionError("the settings of detect-secrets were changed in this process")
     mapping: Mapping[str, type[Plugin]] = get_mapping_from_secret_type_to_class()
     classes = {kind.__name__: kind for kind in mapping.values()}
     expected = frozenset().union(*_FAMILIES.values())

@@ -156,9 +156,6 @@ def _without_repeats(found: list[Secret]) -> tuple[Secret, ...]:
     return tuple(kept)
 
 
-# --- redaction spans ------------------------------------------------------------------
-
-
 _CONTINUES = 0x80
 _CONTINUES_MASK = 0xC0
 

@@ -72,9 +72,9 @@ def scan_content(
     return (*_scan_name(path, shown, allowed), *_scan(content, shown, allowed, before))
 
 
-def scan_text(text: str, where: str, *, allowed: AllowList | None = None) -> tuple[Finding, ...]:
+def scan_text(text: str, where: str) -> tuple[Finding, ...]:
     """Scan a text that is not a file, such as a commit message; `where` names it."""
-    return _scan(text.encode("utf-8", "surrogatepass"), where, allowed)
+    return _scan(text.encode("utf-8", "surrogatepass"), where, None)
 
 
 def hits(content: bytes, path: str) -> tuple[Hit, ...]:
@@ -186,7 +186,9 @@ def _finding(hit: Hit, text: bytes, path: str, lines: list[int]) -> Finding:
     is_address = hit.severity is Severity.NOTE  # it opens nothing by itself
     return Finding(
         check=CHECK,
-        message=f"seen: {hit.title}" if is_address else f"secret found: {hit.title}",
+        message=f"not a secret by itself: {hit.title}"
+        if is_address
+        else f"secret found: {hit.title}",
         path=path,
         line=line,
         column=len(before) + 1,
@@ -200,7 +202,7 @@ def _hint(env: str, path: str) -> str:
     language = code_language(path)
     known = language.environment if language else _READ_IT.get(ending)
     code = (known or "the variable {}").format(env)
-    return f"remove it and read it from the environment: {code}"
+    return f"remove the value and read it from the environment: {code}"
 
 
 def _variable(before: str) -> str:
@@ -242,11 +244,11 @@ def _line_starts(text: bytes) -> list[int]:
 
 
 def _and_more(count: int, last: Finding) -> Finding:
-    return Finding(CHECK, f"{count} more places of this file look like secrets", last.path,
-                   last.line, severity=last.severity, hint="fix these first")  # fmt: skip
+    return Finding(CHECK, f"{count} more likely secrets in this file", last.path,
+                   last.line, severity=last.severity, hint="fix the listed ones first")  # fmt: skip
 
 
 def _make_failure(why: str, path: str) -> Finding:
-    return Finding(CHECK, f"the second secret scan failed, so the file is refused: {why}", path,
+    return Finding(CHECK, f"detect-secrets failed, so the runner refuses this file: {why}", path,
                    hint="`runner doctor` lists what is missing; "
                         "split the file if it is too large to scan")  # fmt: skip

@@ -32,7 +32,7 @@ from runner.app.inspect.view import View
 from runner.errors import RunnerError
 from runner.journal.records import Mark, encode, read_places
 from runner.model import digest_of
-from runner.operations.json_schema import choose_fields, describe_field, describe_input
+from runner.operations.row import choose_fields, describe_field, describe_input
 from runner.operations.table import TABLE
 from runner.project import JOURNAL
 from runner.repo.read import Repository

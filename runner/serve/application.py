@@ -27,7 +27,7 @@ from runner.extensions import registry
 from runner.extensions.interface import load
 from runner.lazy_module import lazy_module
 from runner.mcp_server.server import TOOLS, Call, Caller
-from runner.operations.json_schema import InputError
+from runner.operations.row import InputError
 from runner.operations.table import TABLE
 from runner.process.own_command import OwnCommand
 from runner.run.selection import find_id

@@ -34,8 +34,7 @@ from runner.surface.facts import (
     shorten,
     skip_file,
 )
-from runner.text.foreign_documents import parse_json
-from runner.text.syntax import one_at_a_time
+from runner.text.foreign_documents import one_at_a_time, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 else:
     unicodedata = lazy_module("unicodedata")
 
-# --- foreign text ---------------------------------------------------------------------
-
 
 # Unicode 16 general categories Cc, Cf, Cs, Zl and Zp, together with the derived property
 # Default_Ignorable_Code_Point (DerivedCoreProperties.txt) and two invisible blanks: U+2800 and the
@@ -118,9 +116,6 @@ def _follows_symbol(text: str, position: int) -> bool:
     )
 
 
-# --- error text -----------------------------------------------------------------------
-
-
 def format_error(error: RunnerError) -> str:
     """Format an error for standard error, without a final line end."""
     where = f" ({display(error.where)})" if error.where else ""
@@ -130,9 +125,6 @@ def format_error(error: RunnerError) -> str:
     if error.hint:
         lines.append(f"hint: {display(error.hint)}")
     return "\n".join(lines)
-
-
-# --- its width ------------------------------------------------------------------------
 
 
 def columns(text: str) -> int:
@@ -169,9 +161,6 @@ def _columns_of(character: str) -> int:
         return 0
     # Ambiguous ones (A) count as narrow, as UAX 11 recommends for unknown context.
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
-
-
-# --- caret ----------------------------------------------------------------------------
 
 
 _TAB = 4

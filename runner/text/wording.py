@@ -33,6 +33,8 @@ else:
 _LISTED = 3
 _SHORT = 12
 _LONGEST = 19
+_COMMAND = 300
+"""Characters of a command before it is abridged."""
 _DETAIL_LINES = 4
 _FAILED = regex(r"(?P<test>\S.*?) (?:failed|error) at (?P<place>\S+:\d+): (?P<why>.+)")
 """Start of a check's detail that names its tests (`gates/check_run`)."""
@@ -55,12 +57,12 @@ def join_few(names: Sequence[str], most: int = _LISTED) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def abridge(command: str, most: int = 300) -> str:
+def abridge(command: str) -> str:
     """Shorten a command to its first words and the number of words left out."""
-    if len(command) <= most:
+    if len(command) <= _COMMAND:
         return command
     words = command.split(" ")
-    kept = [word for at, word in enumerate(words) if len(" ".join(words[: at + 1])) <= most]
+    kept = [word for at, word in enumerate(words) if len(" ".join(words[: at + 1])) <= _COMMAND]
     return f"{' '.join(kept)} … and {plural(len(words) - len(kept), 'word')} more"
 
 
@@ -125,9 +127,6 @@ def list_failures(detail: str) -> list[str]:
     return [*lines, f"… and {plural(more, 'more failing test')}"] if more > 0 else lines
 
 
-# --- counting -------------------------------------------------------------------------
-
-
 _MANY_WORDS = """
 failures errors files instances lines operations problems requests tests
 """
@@ -137,9 +136,6 @@ _MANY = frozenset(_MANY_WORDS.split())
 def count_words(number: int, name: str) -> str:
     """Return a count with its word: `3 failures`, `1 failure`, `1 passed`."""
     return f"{number} {name.removesuffix('s') if number == 1 and name in _MANY else name}"
-
-
-# --- hints ----------------------------------------------------------------------------
 
 
 _LONGEST_WORD = 100
@@ -191,9 +187,6 @@ def seconds_of_age(typed: str, where: str) -> float:
             f"invalid duration {typed!a}", where=where, hint=f"for example {where} 30d, 12h or 2w"
         )
     return float(int(match[1]) * _SECONDS[match[2]])
-
-
-# --- extras that are missing ----------------------------------------------------------
 
 
 _DISTRIBUTION = "task-graph-runner"

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from runner.lazy_module import lazy_module, name_package, put_off
 from runner.model import digest_of
 from runner.secrets.redact import redact
-from runner.text.syntax import one_at_a_time
+from runner.text.foreign_documents import one_at_a_time
 from runner.writes.parsers import compile_quietly, is_tangled, no_warnings
 from runner.writes.sast_report import SastFinding
 
@@ -271,9 +271,6 @@ def _visit_literal(visitor: Any, kind: str, tests: str, node: Any) -> None:
         visitor.parent, visitor.parent_lines = parent, utils.linerange(parent)
     visitor.context["linerange"] = visitor.parent_lines
     visitor.tester.run_tests(visitor.context, tests)
-
-
-# --- newer strings --------------------------------------------------------------------
 
 
 _STRING = re.compile(r"(?i)(?<![\w])(rf|fr|f|rb|br|b|u|r)?('''|\"\"\"|'|\")")

@@ -176,7 +176,7 @@ def _check_syntax(
     if ran.passed:
         return None
     if found is None:  # where a project compiles it, that says what is missing
-        return check_syntax(change.path, change.content or b"", f"no {parser[0]} here")
+        return check_syntax(change.path, change.content or b"", f"{parser[0]} is not installed")
     return _finding(change.path, Mistake(found[3], int(found[1]), int(found[2])))
 
 
@@ -191,7 +191,7 @@ def _check_shell(path: str, content: bytes, run_command: RunCommand | None) -> F
     if is_missing_tool(ran):
         return make_missing_tool("bash", (path,))
     found = _BASH_SAYS.search(ran.tail)
-    line, message = (int(found[1]), found[2]) if found else (0, "`bash -n` rejects this")
+    line, message = (int(found[1]), found[2]) if found else (0, "`bash -n` reports a syntax error")
     return _finding(path, parsers.Mistake(message, line), detail=ran.tail)
 
 
@@ -204,7 +204,7 @@ def _finding(path: str, mistake: parsers.Mistake, detail: str = "") -> Finding:
         line=mistake.line,
         column=mistake.column,
         severity=Severity.WARNING if sample else Severity.ERROR,
-        hint="" if sample else "fix the syntax here",
+        hint="" if sample else "fix the syntax",
         detail=detail,
     )
 
@@ -214,9 +214,6 @@ def _is_template(change: Change) -> bool:
     folders = change.path.split("/")[:-1]
     placed = "templates" in folders or any("{{" in folder for folder in folders)
     return placed and not is_written_in(change.path, "python") and b"{{" in (change.content or b"")
-
-
-# --- script syntax --------------------------------------------------------------------
 
 
 _LARGEST = 5_000_000

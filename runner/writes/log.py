@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from runner.model import Change
 
-# --- lines ----------------------------------------------------------------------------
-
 
 VERSION = 1
 _BLOCK = 64 << 10
@@ -71,9 +69,6 @@ def read_lines(root: Path, path: str) -> LogLines:
         elif line.endswith(b"\n") and line.strip():  # otherwise a torn end: the next append cuts it
             damaged.append(number)
     return LogLines(tuple(records), tuple(damaged))
-
-
-# --- details --------------------------------------------------------------------------
 
 
 def _line(record: Mapping[str, object]) -> str:
@@ -122,9 +117,6 @@ def _after_last_newline(descriptor: int, size: int) -> int:
             return start + found + 1
         size = start
     return 0
-
-
-# --- the log --------------------------------------------------------------------------
 
 
 WRITE_LOG = "artifacts/build/WRITE_LOG.jsonl"
@@ -211,9 +203,6 @@ class WriteLog(Struct, frozen=True):
             if "path" in line and task in ("", line.get("task"))
         )
         return History(writes, lines.damaged)
-
-
-# --- details --------------------------------------------------------------------------
 
 
 def _what(change: Change) -> dict[str, object]:

@@ -78,7 +78,7 @@ def _json(content: bytes, _path: str) -> None:
 
 
 def _no_constant(name: str) -> None:
-    raise Mistake(name + " is not JSON (RFC 8259, section 6)")
+    raise Mistake(name + " is not valid JSON (RFC 8259, section 6)")
 
 
 def _toml(content: bytes, _path: str) -> None:
@@ -104,7 +104,7 @@ def _yaml(content: bytes, _path: str) -> None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise Mistake(error.problem or "this is not YAML", *where) from None
+        raise Mistake(error.problem or "not valid YAML", *where) from None
     except yaml.YAMLError as error:
         raise Mistake(str(error).split("\n")[0]) from None
 
@@ -130,7 +130,7 @@ def _text(content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise Mistake("this is not UTF-8", line) from None
+        raise Mistake("not valid UTF-8", line) from None
 
 
 _PARSERS = {"python": _python, "json": _json, "toml": _toml, "yaml": _yaml}
@@ -153,9 +153,6 @@ def child() -> None:
     except Mistake as mistake:
         sys.stdout.write(json.dumps([mistake.message, mistake.line, mistake.column]) + "\n")
         sys.exit(1)
-
-
-# --- parse limits ---------------------------------------------------------------------
 
 
 _LARGEST = {"python": 64 << 10, "json": 4 << 20, "toml": 256 << 10, "yaml": 256 << 10}

@@ -62,7 +62,7 @@ _FORBIDDEN_NAMES = frozenset(
     ("task-graph.md", "runner.toml", "file_ownership_map.md", ALLOW_LIST),
 )
 _LINK = "a symbolic link"
-_PLAIN = "choose a plain relative path"
+_PLAIN = "use a plain relative path, such as src/app.py"
 _RUNNER_FOLDER = ("artifacts", "build")
 
 
@@ -172,9 +172,6 @@ def _letters(path: str) -> str:
     return "".join(sorted(filter(str.isalnum, stem.casefold())))
 
 
-# --- details --------------------------------------------------------------------------
-
-
 def _path_refusal(path: str) -> str:
     if not path:
         return "is empty"
@@ -233,9 +230,6 @@ def _runner_table(content: bytes | None) -> object:
         return content
     tool = tables.get("tool")
     return tool.get("runner") if isinstance(tool, dict) else None
-
-
-# --- path components ------------------------------------------------------------------
 
 
 LONGEST_NAME = 255

@@ -167,9 +167,6 @@ def compile_writes(admitted: Passed, rules: WriteRules, context: WriteContext) -
     )
 
 
-# --- details --------------------------------------------------------------------------
-
-
 def _with_scope_line(
     findings: tuple[Finding, ...],
     changes: Sequence[Change],
@@ -273,7 +270,7 @@ def _beyond_the_plan(path: str, rules: WriteRules) -> Finding | None:
         check="plan",
         message=f"{path!a} is not in the approved plan of {rules.task}",
         path=path,
-        hint=f"leave it unchanged, or plan again: runner plan {rules.task} --again",
+        hint=f"leave this file unchanged, or make a new plan: runner plan {rules.task} --again",
     )
 
 
@@ -297,11 +294,11 @@ def _find_declared_secrets(
     for name, line in declared_values.find_held(content, before, known):
         yield Finding(
             check=scan.CHECK,
-            message=f"it contains the value of the declared secret {name}",
+            message=f"the file contains the value of the declared secret {name}",
             path=redact(change.path, tuple(value for _, value in known)),
             # The name was scanned as a line before the content.
             line=max(line - 1, 1),
-            hint=f"read it from the environment variable {name} instead",
+            hint=f"read the value from the environment variable {name} instead",
         )
 
 

@@ -16,7 +16,7 @@ from runner.languages.registry import all_languages
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity
 from runner.model.words import COULD_NOT_RUN
-from runner.plan.commands import executables
+from runner.plan.shell.shell_commands import executables
 from runner.text.ignore_rules import ignore_rules
 from runner.writes.compile_check import CHECK, check_syntax, is_missing_tool, make_missing_tool
 
@@ -153,7 +153,9 @@ def _without_old(job: CompileJob, now: _CompileResult, before: _CompileResult) -
     if old:
         first = old[0]
         more = f" and {len(old) - 1} more" if len(old) > 1 else ""
-        yield replace(first, message=f"as before: {first.message}{more}", severity=Severity.NOTE)
+        yield replace(
+            first, message=f"existed before: {first.message}{more}", severity=Severity.NOTE
+        )
 
 
 def _weigh(finding: Finding, tree: Path, unbuilt: Callable[[Path, str], str] | None) -> Finding:
@@ -168,7 +170,7 @@ def _weigh(finding: Finding, tree: Path, unbuilt: Callable[[Path, str], str] | N
         finding,
         message=f"not compiled against {name}: this package of the repository is not built here",
         severity=Severity.NOTE,
-        hint="have a test contract build it first",
+        hint="let a test contract build the package first",
     )
 
 
@@ -253,9 +255,6 @@ def find_missing_compiler(
         if not own and found(job.tool) is None:
             return make_missing_tool(job.tool, job.paths)
     return None
-
-
-# --- details --------------------------------------------------------------------------
 
 
 def _project_folder(tree: Path, path: str, compiler: Compiler) -> str | None:

@@ -158,7 +158,7 @@ def explain_errors(path: str, *, missing: bool = False) -> Iterator[None]:
         if error.errno == errno.ELOOP:
             raise InTheWay(path, "a symbolic link") from error
         if error.errno == errno.EISDIR:
-            hint = "give a file in this folder"
+            hint = "name a file in this folder"
             raise RunnerError("is a folder, not a file", where=path, hint=hint) from error
         if error.errno in _FULL:
             raise DiskFullError(path, "free some space and run again") from error
@@ -167,9 +167,6 @@ def explain_errors(path: str, *, missing: bool = False) -> Iterator[None]:
             where=path,
             hint="check the folder's owner and its write permission",
         ) from error
-
-
-# --- details --------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -292,9 +289,6 @@ def _remove_empty(root: Path, path: str) -> None:
 
 def _is_beside(name: str) -> bool:
     return name.startswith(_PREFIX) and name.endswith(_SUFFIX)
-
-
-# --- into the real tree ---------------------------------------------------------------
 
 
 _EXECUTE = 0o100

@@ -120,10 +120,10 @@ def scan_file(content: bytes, path: str, *, seconds: float = 1.0) -> SastReport:
     try:
         found = bandit_scan.scan(content, path, seconds=seconds)
     except bandit_scan.Unscanned as reason:
-        return SastReport(notes=(make_unscanned(path, f"bandit did not scan this: {reason}"),))
+        return SastReport(notes=(make_unscanned(path, f"bandit did not scan this file: {reason}"),))
     findings = tuple(gravest(found))
     more = len(found) - len(findings)
-    rest = (make_unlisted(path, f"bandit has {more} more findings here"),) if more else ()
+    rest = (make_unlisted(path, f"bandit has {more} more findings in this file"),) if more else ()
     return SastReport(findings, rest)
 
 

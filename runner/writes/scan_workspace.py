@@ -105,7 +105,7 @@ class ScanWorkspace(Struct, frozen=True):
             if not (self._shown / "node_modules" / name).is_dir():
                 return f"{name} is not installed in the project"
         if tool.rules and self._rules(tool) is None:
-            return f"its rules file is missing: {tool.rules[0]}"
+            return f"the rules file {tool.rules[0]} is missing"
         return ""
 
     def find_unread(self, paths: Iterable[str]) -> Iterator[str]:
@@ -123,9 +123,7 @@ class ScanWorkspace(Struct, frozen=True):
                 unread.setdefault(select_advised((path,)), {})[ending] = None
         for tools, endings in unread.items():
             wanted = ", or ".join(tool.needs for tool in tools)
-            yield f"nothing scans {', '.join(endings)}: install {wanted}"
-
-    # --- details ----------------------------------------------------------------------
+            yield f"no scanner for {', '.join(endings)} is installed: install {wanted}"
 
     @property
     def _shown(self) -> Path:

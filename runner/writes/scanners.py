@@ -102,8 +102,6 @@ def folder_of(path: str) -> str:
     return "" if parent == "." else parent
 
 
-# --- what each tool's JSON looks like ---------------------------------------------------
-
 Json: TypeAlias = "Mapping[str, Json] | list[Json] | str | int | float | bool | None"
 
 
@@ -245,9 +243,6 @@ SCANNERS = (
 )
 
 
-# --- scanner output -------------------------------------------------------------------
-
-
 _MOST_OUTPUT = 4 << 20
 _MOST_STARTS = 20
 _LONGEST = 500
@@ -276,7 +271,7 @@ def findings_of(tool: Scanner, ran: Ran, folder: str, digests: Mapping[str, Dige
     notes = [one for one in found if one.rule == UNSCANNED]
     issues = [one for one in found if one.rule != UNSCANNED and one.path in digests]
     if len(issues) > MOST_FINDINGS:
-        more = f"{tool.tool} has {len(issues) - MOST_FINDINGS} more findings"
+        more = f"{tool.tool} has {len(issues) - MOST_FINDINGS} more findings in these files"
         notes.append(make_unlisted(about, more, tool=tool.tool))
     return SastReport(tuple(gravest(issues)), tuple(notes[:MOST_FINDINGS]))
 
@@ -309,7 +304,7 @@ def _finding(
     path = _path(str(row.get("path") or ""), folder, digests)
     message = redact(" ".join(str(row.get("message", "")).split()))[:_LONGEST]
     if row.get("rule") == UNSCANNED:
-        return make_unscanned(path, f"{tool} did not scan this: {message}", tool=tool)
+        return make_unscanned(path, f"{tool} did not scan this file: {message}", tool=tool)
     return SastFinding(
         path=path,
         line=_number(row.get("line")),

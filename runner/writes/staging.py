@@ -99,8 +99,8 @@ class Staging(Struct, frozen=True):
         found = [staged for staged in self.list() if staged.id == wanted]
         if not found:
             raise RunnerError(
-                f"no staged write {wanted!a}",
-                hint="for pending changes: runner review",
+                f"no staged write has the ID {wanted!a}",
+                hint="list the IDs: runner pipeline staged-write list",
             )
         return found[-1]
 
@@ -154,8 +154,6 @@ class Staging(Struct, frozen=True):
         except (ValueError, KeyError, TypeError, RecursionError):
             return ()  # nothing rests on it
 
-    # --- details ----------------------------------------------------------------------
-
     def _remember(self, staged: Staged, fate: str) -> None:
         before = [(one, was) for one, was in self.list_decided() if one.id != staged.id]
         known = [*before, (staged, fate)][-_KEPT:]
@@ -192,7 +190,7 @@ class Staging(Struct, frozen=True):
             raise RunnerError(
                 "this list of staged writes is damaged",
                 where=f"{folder}/index.json",
-                hint="remove the folder; the task proposes its writes again",
+                hint="remove the folder; the next attempt proposes its writes again",
             ) from error
 
     def _write_index(self, folder: str, entries: tuple[Staged, ...]) -> None:

@@ -30,7 +30,7 @@ MOST_FINDINGS = 20
 _MOST_MARKS = 10_000
 """Maximum of one kind in one file; further ones add no information."""
 _LONGEST_LINE = 4096
-_FOREIGN_CODEC = "makes Python read other text than an editor shows"
+_FOREIGN_CODEC = "makes Python read text that differs from what an editor shows"
 _SOURCE_LIMIT = 8 << 20
 
 
@@ -75,22 +75,19 @@ def marker_findings(change: Change, before: bytes | None) -> tuple[Finding, ...]
     """Return a warning for each mark that a change adds, and a note that counts the others."""
     new = tuple(_new_marks(change, before))
     found = [
-        _report(change.path, number, f"this line adds a mark that {mark}", column)
+        _report(change.path, number, f"this new line {mark}", column)
         for number, column, mark in new
         if mark not in _COUNTED
     ]
     more = len(found) - MOST_FINDINGS
     if more > 0:
-        text = f"{more} more of these marks in this file"
+        text = f"{more} more such lines in this file"
         found[MOST_FINDINGS:] = [_report(change.path, 0, text)]
     counted = [number for number, _, mark in new if mark in _COUNTED]
     if counted:
-        text = f"{plural(len(counted), 'new mark')} for linters or type checkers"
+        text = f"{plural(len(counted), 'new suppression')} of linters or type checkers"
         found.append(_report(change.path, counted[0], text, severity=Severity.NOTE))
     return tuple(found)
-
-
-# --- details --------------------------------------------------------------------------
 
 
 def _new_marks(change: Change, before: bytes | None) -> Iterator[tuple[int, int, str]]:
@@ -150,5 +147,5 @@ def _report(
         line=line,
         column=column,
         severity=severity,
-        hint=f"the runner's own checks ignore it; explain why {name} needs it, or remove it",
+        hint=f"the runner's own checks ignore suppressions; explain why {name} needs this one",
     )

@@ -130,7 +130,7 @@ def test_damage_in_the_middle_is_said_with_its_place(ground):
     said = ground.runner("log")
     assert said.code == 2
     assert said.err.startswith("runner: the journal is damaged: line 2, at byte ")
-    assert "its checksum does not match" in said.err
+    assert "the record's checksum does not match" in said.err
 
 
 def test_before_anything_happened_it_says_so(ground):

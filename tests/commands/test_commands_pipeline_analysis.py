@@ -86,7 +86,7 @@ def test_doctor_can_say_what_is_called_for_and_missing(repository, tmp_path):
     for tool in ("semgrep", "eslint"):
         install(tmp_path, tool, "[]")
     said = signs(repository)
-    assert said["analyser semgrep"][1].startswith("its rules file is missing: .semgrep.yml")
+    assert said["analyser semgrep"][1].startswith("the rules file .semgrep.yml is missing")
     assert said["analyser eslint"][1].startswith("eslint-plugin-security is not installed")
     repository.write(".semgrep.yml", "rules: []\n")
     repository.write("node_modules/eslint-plugin-security/package.json", "{}")

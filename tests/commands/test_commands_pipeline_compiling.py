@@ -33,7 +33,7 @@ def test_what_does_not_parse_is_said_and_not_applied(repository, file, content, 
     applied = repository.runner("staged-write", "apply", id_)
     assert applied.code == 1
     assert "it does not compile: " in applied.err
-    assert "hint: fix the syntax here, and stage it again" in applied.err
+    assert "hint: fix the syntax, and stage it again" in applied.err
     assert not (repository.folder / file).exists()
 
 

@@ -30,7 +30,7 @@ def test_a_key_blocks_with_its_place_and_the_variable_to_use(ground):
     assert said.code == 1
     assert said.out == (
         "app.py:2:20: error: secret found: OpenAI API key\n"
-        "    hint: remove it and read it from the environment: "
+        "    hint: remove the value and read it from the environment: "
         'os.environ["OPENAI_API_KEY"]\n'
     )
     assert nowhere(said)

@@ -330,7 +330,7 @@ def test_a_mistake_in_the_source_is_told_with_the_proposal(repository):
     said = stage(repository, "src/app.py")
     assert said.code == 3
     assert "src/app.py:1:7: error: " in said.err
-    assert "1 new mark for linters or type checkers" in said.err
+    assert "1 new suppression of linters or type checkers" in said.err
 
 
 def test_an_applied_source_is_scanned_behind(repository):

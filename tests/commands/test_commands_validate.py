@@ -60,7 +60,7 @@ hint: a task stays inside the project's folder
 TASK-GRAPH.md:17:4: error: duplicate task ID TASK-003 (first on line 12)
   ## TASK-003: Three again
      ^^^^^^^^^^^^^^^^^^^^^
-hint: give one of them an id that was never used
+hint: give one of them an unused id
 
 TASK-GRAPH.md: 4 tasks, 5 mistakes, 0 warnings
 """

@@ -7,7 +7,7 @@ import pytest
 from settings_of import settings_of
 
 from runner.config import schema
-from runner.config.layers import TAKEN
+from runner.config.layers import TAKEN, line_of
 from runner.config.loading import load_settings
 from runner.config.settings import COMMON, Settings, declarations
 from runner.errors import RunnerError
@@ -216,7 +216,7 @@ def test_what_only_a_person_may_set_is_ignored_in_a_repository_and_said(house):
     assert len(loaded.notes) == 6
     assert loaded.notes[0] == (
         "runner.toml:2: review.command is ignored: only your own settings "
-        "(~/.config/runner/runner.toml) or environment may set it"
+        "(~/.config/runner/runner.toml) or the environment may set it"
     )
 
 
@@ -249,7 +249,7 @@ class TestReview:
         house.repository('review.mode = "auto"\n')
         loaded = house.load()
         assert loaded.settings.review_of(None, ReviewMode.OFF) is ReviewMode.PROMPT
-        assert "may only tighten" in loaded.notes[0]
+        assert "may only make reviews stricter" in loaded.notes[0]
 
     @pytest.mark.parametrize(
         ("name", "own", "repository", "holds", "notes"),
@@ -439,3 +439,128 @@ def test_a_rule_about_write_or_edit_is_about_new_and_changed_files(house, alias)
         "deny write_file src/**",
         "deny modify_file src/**",
     ]
+
+
+TEXT = '''\
+jobs = 3 # [gates]
+note = """
+[gates]
+lint = "not this"
+"""
+[gates]
+"lint" = "ruff"
+types.command = "mypy"
+[gates.ui]
+shot = "x"
+'''
+
+
+def test_keys_are_found_in_tables_dotted_and_quoted():
+    assert line_of(TEXT, ("jobs",)) == 1
+    assert line_of(TEXT, ("gates", "lint")) == 7
+    assert line_of(TEXT, ("gates", "types", "command")) == 8
+    assert line_of(TEXT, ("gates", "ui", "shot")) == 10
+
+
+def test_a_key_that_is_not_written_is_placed_at_its_table():
+    assert line_of(TEXT, ("gates", "ui", "missing")) == 9
+    assert line_of(TEXT, ("nothing",)) == 0
+
+
+def test_tables_of_a_list_are_told_apart():
+    text = '[[permission]]\ntool = "a"\n\n[[permission]]\ntool = "b"\naction = "c"\n'
+    assert line_of(text, ("permission", "0", "tool")) == 2
+    assert line_of(text, ("permission", "1", "tool")) == 5
+    assert line_of(text, ("permission", "1", "missing")) == 4
+    assert line_of(text, ("permission",)) == 1
+
+
+def loaded(folder, text, **environ):
+    (folder / "runner.toml").write_text(text)
+    return load_settings(folder, {"HOME": str(folder / "home"), **environ}, {}).settings
+
+
+def test_skills_and_what_may_be_read_have_defaults(tmp_path):
+    found = loaded(tmp_path, "")
+    assert (found.skills.auto_discover, found.skills.fallback_to_builtin) == (True, True)
+    assert (found.skills.folders, found.agent.read_allow) == (("skills",), ())
+
+
+def test_they_are_set_by_file_and_by_environment(tmp_path):
+    text = 'skills.folders = ["./skills/", "agents"]\nskills.auto_discover = false\n'
+    found = loaded(tmp_path, text, RUNNER_AGENT_READ_ALLOW="src/**, *.md")
+    assert found.skills.folders == ("skills", "agents")
+    assert found.skills.auto_discover is False
+    assert found.read_allowed == (("src/**", "*.md"),)
+
+
+@pytest.mark.parametrize("folder", ["/etc", "../skills", ""])
+def test_a_folder_of_skills_lies_in_the_project(tmp_path, folder):
+    with pytest.raises(RunnerError) as caught:
+        loaded(tmp_path, f'skills.folders = ["{folder}"]\n')
+    assert "skills.folders must be folders inside the project" in caught.value.message
+
+
+def test_they_stand_in_a_table_of_their_own(tmp_path):
+    found = loaded(tmp_path, '[skills]\nfallback_to_builtin = false\nfolders = ["agents"]\n')
+    assert found.skills.fallback_to_builtin is False
+    assert found.skills.folders == ("agents",)
+
+
+def test_a_repository_may_only_narrow_what_may_be_read(tmp_path):
+    own = tmp_path / "home/.config/runner/runner.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text('agent.read_allow = ["src/**"]\n')
+    found = loaded(tmp_path, 'agent.read_allow = ["**"]\n')
+    assert found.read_allowed == (("src/**",), ("**",))
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Loads what the person and the repository set."""
+    home, root = tmp_path / "home", tmp_path / "repo"
+    (home / ".config/runner").mkdir(parents=True)
+    root.mkdir()
+
+    def load(mine="", repository="", **environ):
+        (home / ".config/runner/runner.toml").write_text(mine)
+        (root / "runner.toml").write_text(repository)
+        return load_settings(root, {"HOME": str(home), **environ}, {})
+
+    return load
+
+
+def test_models_are_a_table_and_each_kind_of_session_has_its_own(load):
+    loaded = load('[model]\nplan = "opus"\nexecute = "a/b:c"\n', RUNNER_MODEL_REVIEW="strict")
+    settings = loaded.settings
+    assert (settings.model.plan, settings.model.execute) == ("opus", "a/b:c")
+    assert settings.model.review == "strict"
+    assert loaded.sources["model.plan"] == "~/.config/runner/runner.toml:2"
+
+
+def test_a_repository_names_neither_the_program_nor_what_it_is_given(load):
+    theirs = 'agent.command = "sh"\nagent.acp_command = "sh"\n'
+    theirs += 'agent.env = ["AWS_SECRET"]\nagent.files = [".ssh/id"]\n'
+    loaded = load(repository=theirs + '[model]\nexecute = "theirs"\n')
+    assert loaded.settings.agent.command == loaded.settings.agent.acp_command == ""
+    assert loaded.settings.agent.env == ()
+    assert loaded.settings.agent.files == ()
+    assert len(loaded.notes) == 4
+    assert loaded.settings.model.execute == "theirs"
+
+
+def test_files_of_a_login_lie_below_home(load):
+    assert load('agent.files = "~/.a/b:.c"').settings.agent.files == (".a/b", ".c")
+    for bad in ("/etc/passwd", "../x", "~/"):
+        with pytest.raises(RunnerError, match="below your home folder"):
+            load(f'agent.files = ["{bad}"]')
+
+
+def test_a_models_name_is_no_option(load):
+    with pytest.raises(RunnerError, match="must be a model name"):
+        load('[model]\nplan = "--dangerously"')
+
+
+def test_what_a_session_is_told_sets_nothing(load):
+    told = {"RUNNER_MODE": "x", "RUNNER_MODEL": "x", "RUNNER_PLAN": "x", "RUNNER_HOOK": "x"}
+    assert load(**told).settings == load().settings

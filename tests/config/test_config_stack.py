@@ -105,7 +105,7 @@ def loaded(tmp_path):
 def test_a_repository_cannot_raise_what_the_person_allows(loaded, name):
     found = loaded(f"{name} = 5\n", f"{name} = 1000000\n")
     assert found.value_of(name) == 5
-    note = f"runner.toml:1: {name} = 1000000 is ignored: your own settings allow 5"
+    note = f"runner.toml:1: {name} = 1000000 is ignored: your own settings allow at most 5"
     assert [said.replace(".0", "") for said in found.notes] == [note]
 
 

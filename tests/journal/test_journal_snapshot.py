@@ -3,7 +3,7 @@ from journal_story import whole_story
 from msgspec.structs import replace
 
 from runner.errors import RunnerError
-from runner.journal import cursor, snapshot
+from runner.journal import journal_cache, snapshot
 from runner.journal.records import encode, read_places
 from runner.journal.snapshot import load_state, read_state, save_state, write_state
 from runner.journal.state import PersistentMap, RunState, fold
@@ -99,7 +99,7 @@ def test_a_snapshot_of_another_history_is_ignored(path, cache):
 
 def test_a_snapshot_of_another_version_is_ignored(path, cache, monkeypatch):
     keep_after(path, cache, 20)
-    monkeypatch.setattr(cursor, "__version__", "0.0.0")
+    monkeypatch.setattr(journal_cache, "__version__", "0.0.0")
     assert snapshot._read_snapshot(path, cache) is None
 
 

@@ -6,7 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from runner.journal.evidence import parse_proofs
+from runner.journal.grading import grade_one
 from runner.journal.records import dump, read_noun
+from runner.journal.task_state import TaskState
 from runner.model import Grade, Graded, Proof, ProvenBy, Verdict, digest_of, grade_of
 from runner.model.grades import NOTHING, STATIC_ALONE, proof_kind, weakest, would_show
 from runner.repo.trailers import proof_line
@@ -133,16 +135,18 @@ def test_a_reason_of_the_plan_is_why_it_is_unproven():
     assert grade_of([a_gate("check")], none="only words").is_proven
 
 
+PROVEN = TaskState("TASK-001", verified=True, proven=ProvenBy.TESTS)
+
+
 def test_proofs_of_other_bytes_prove_nothing_of_these():
-    proofs = [a_proof(counts=(("passed", 3),))]
-    graded = grade_of(proofs, unverified="its files were changed by hand")
+    graded = grade_one(PROVEN, unverified="its files were changed by hand")
     assert graded.note == "unproven: its files were changed by hand"
 
 
 def test_a_person_waives_what_is_unproven():
-    assert grade_of([], waived="tried by hand").note == "waived: tried by hand"
-    assert grade_of([a_gate("check")], waived="tried by hand").is_proven
-    hand = grade_of([a_gate("check")], waived="looked at", unverified="changed by hand")
+    assert grade_one(TaskState("TASK-001"), waived="tried by hand").note == "waived: tried by hand"
+    assert grade_one(PROVEN, waived="tried by hand").is_proven
+    hand = grade_one(PROVEN, waived="looked at", unverified="changed by hand")
     assert hand.grade is Grade.WAIVED
 
 

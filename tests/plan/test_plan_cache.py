@@ -6,18 +6,22 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plan_documents import documents
+from plan_documents import PIECES, SEEDS, documents
 
 from runner.model import Severity, Status
 from runner.plan import cache
 from runner.plan.cache import iterate_tasks, load_outline, load_plan
-from runner.plan.document import read_plan
+from runner.plan.cache_file import CacheFile
+from runner.plan.document import common_end, common_start, read_plan, reread
 from runner.plan.edit import edit_statuses, find_spans
+from runner.plan.sections import read_sections
 
 SAMPLES = Path(__file__).parent / "samples"
 NAME = "TASK-GRAPH.md"
@@ -266,3 +270,150 @@ def test_a_row_has_the_lines_of_all_parts_counted_from_its_section(tmp_path):
     assert load_plan(data, NAME, tmp_path) == wanted
     moved = b"# Title\n\nWords.\n\n" + data
     assert load_plan(moved, NAME, tmp_path) == read_plan(moved, NAME)
+
+
+STAMP: list[object] = [1, "TASK-GRAPH.md"]
+
+
+def opened(folder):
+    return CacheFile(folder, "rows.json", STAMP)
+
+
+def keep(folder, keys):
+    """Ask for rows by these keys and keep them; what was found, and what was made anew."""
+    found, made = [], []
+    with opened(folder) as rows:
+        for key in keys:
+            row = rows.take(key, lambda value: value)
+            (made if row is None else found).append(key)
+            if row is None:
+                rows.put(key, b'{"of":"%b"}' % key.encode())
+        rows.keep()
+    return "".join(found), "".join(made)
+
+
+def test_rows_are_found_again_in_their_order(tmp_path):
+    assert keep(tmp_path, "abc") == ("", "abc")
+    before = (tmp_path / "rows.json").stat().st_mtime_ns
+    assert keep(tmp_path, "abc") == ("abc", "")
+    assert (tmp_path / "rows.json").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("keys", ["cab", "bc", "axbc", "abcx", "c", ""])
+def test_rows_that_moved_are_found_and_stand_in_the_new_order_next_time(tmp_path, keys):
+    keep(tmp_path, "abc")
+    found, made = keep(tmp_path, keys)
+    assert (found, made) == (keys.replace("x", ""), "x" if "x" in keys else "")
+    with opened(tmp_path) as rows:
+        assert [key for key, _ in rows.texts()] == list(keys)
+
+
+def test_an_odd_row_is_made_anew_and_the_others_stay(tmp_path):
+    keep(tmp_path, "abc")
+    with opened(tmp_path) as rows:
+        assert rows.take("a", bool) is True
+        assert rows.take("b", lambda _: None) is None
+        rows.put("b", b"new")
+        assert rows.take("c", bool) is True
+        rows.keep()
+    with opened(tmp_path) as rows:
+        assert [row for _, row in rows.texts()] == [b'{"of":"a"}', b"new", b'{"of":"c"}']
+
+
+def test_a_row_with_a_flipped_byte_is_made_anew(tmp_path):
+    keep(tmp_path, "abc")
+    file = tmp_path / "rows.json"
+    file.write_bytes(file.read_bytes().replace(b'{"of":"b"}', b'{"of":"x"}'))
+    assert keep(tmp_path, "abc") == ("ac", "b")
+    assert keep(tmp_path, "abc") == ("abc", "")
+
+
+def test_a_file_that_was_cut_has_the_rows_that_are_whole(tmp_path):
+    keep(tmp_path, "abc")
+    file = tmp_path / "rows.json"
+    file.write_bytes(file.read_bytes()[:-3])
+    assert keep(tmp_path, "abc") == ("ab", "c")
+    assert keep(tmp_path, "abc") == ("abc", "")
+
+
+def test_another_stamp_has_no_rows(tmp_path):
+    keep(tmp_path, "abc")
+    with CacheFile(tmp_path, "rows.json", [2]) as rows:
+        assert rows.take("a", bool) is None
+
+
+def test_reading_many_rows_holds_one_at_a_time(tmp_path):
+    keys = [f"{one:05}" for one in range(20_000)]
+    with opened(tmp_path) as rows:
+        for key in keys:
+            rows.put(key, b"x" * 200)
+        rows.keep()
+    tracemalloc.start()
+    try:
+        with opened(tmp_path) as rows:
+            assert all(rows.take(key, bool) for key in keys)
+            rows.keep()
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < (tmp_path / "rows.json").stat().st_size / 4
+
+
+PREFIXES = ("JIRA",)
+
+
+def whole(data):
+    return tuple(read_sections(data, "p", PREFIXES))
+
+
+@given(documents(), documents(), st.data())
+def test_after_any_change_the_sections_are_those_of_the_new_text(one, other, draw):
+    start = draw.draw(st.integers(0, len(one)))
+    end = draw.draw(st.integers(start, len(one)))
+    new = one[:start] + draw.draw(st.sampled_from([b"", b"#", b"\n", b"x", b"```\n", other]))
+    new += one[end:]
+    assert reread(new, "p", PREFIXES, one, whole(one)) == whole(new)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_hundred_edits_in_a_row_never_drift_from_the_text(seed):
+    chance = Random(seed)
+    data = chance.choice(SEEDS)[:12_000]
+    known = whole(data)
+    for _ in range(100):
+        at = chance.randint(0, len(data))
+        upto = min(len(data), at + chance.choice((0, 0, 1, 2, 40)))
+        put = chance.choice((b"", b"x", b"\n", b"#", b"`", b"-", b" ", chance.choice(PIECES)[:400]))
+        new = data[:at] + put + data[upto:]
+        known = reread(new, "p", PREFIXES, data, known)
+        data = new[:40_000]
+        if data != new:
+            known = whole(data)
+        assert known == whole(data)
+
+
+def test_only_the_sections_around_a_change_are_read(monkeypatch):
+    from runner.plan import document as module
+
+    text = "".join(f"## TASK-{n:03d}: T\n\n- Type: data\n\nProse.\n\n" for n in range(1, 101))
+    old = text.encode()
+    new = old.replace(b"TASK-050: T", b"TASK-050: Title")
+    read = []
+    real = module.section_at
+    monkeypatch.setattr(module, "section_at", lambda *a: read.append(a[1]) or real(*a))
+    known = whole(old)
+    found = reread(new, "p", PREFIXES, old, known)
+    assert found == whole(new)
+    assert len(read) <= 4
+    assert found[10] is known[10]
+
+
+@given(st.binary(max_size=9000), st.binary(max_size=9000), st.binary(max_size=40))
+def test_where_two_texts_part_is_found_from_both_ends(left, right, middle):
+    one, other = left + middle + right, left + right
+    start, end = common_start(one, other), common_end(one, other)
+    assert one[:start] == other[:start]
+    assert start == len(other) or one[start] != other[start] or start == len(one)
+    assert end == 0 or one[-end:] == other[-end:]
+    assert start >= len(left)
+    assert end >= len(right)

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import pytest
 
+from runner.contracts.entries import openapi
 from runner.model import (
     BlockKind,
     Budget,
@@ -17,11 +19,17 @@ from runner.model import (
     Requirement,
     Resource,
     ReviewMode,
+    Severity,
     Status,
     TestContract,
 )
+from runner.plan.checks import check_plan
 from runner.plan.document import read_plan
+from runner.plan.field_names import fold_spelling
 from runner.plan.graph import TaskGraph
+from runner.plan.spans import Spans
+from runner.plan.task_ids import LONGEST_TITLE
+from runner.writes.paths import warning
 
 SAMPLES = Path(__file__).parent / "samples"
 NAME = "TASK-GRAPH.md"
@@ -348,3 +356,137 @@ def test_a_priority_that_is_none_is_told():
     (problem,) = read("## TASK-003: x\n\n- Priority: soon\n").problems
     assert problem.message == 'unknown priority "soon"'
     assert "critical, high" in problem.hint
+
+
+def test_a_long_title_is_cut_and_told_with_its_line():
+    long = "word " * 200_000
+    plan = read_plan(f"# {long}\n\n## TASK-001: {long}\n\n- Type: api\n".encode(), "TASK-GRAPH.md")
+    assert len(plan.title) == LONGEST_TITLE + 1
+    assert len(plan.tasks[0].title) == LONGEST_TITLE + 1
+    (told,) = plan.problems
+    assert (told.line, told.is_error) == (3, False)
+    assert "has 999,999 characters" in told.message
+
+
+def test_titles_that_differ_behind_the_cut_are_other_work():
+    one, other = (
+        read_plan(f"## TASK-001: {'x' * 600}{end}\n\n- Type: api\n".encode(), "T").tasks[0]
+        for end in "ab"
+    )
+    assert one.title == other.title
+    assert one.spec.what != other.spec.what
+
+
+COMPOSED = "docs/Übersicht.md"
+DECOMPOSED = unicodedata.normalize("NFD", COMPOSED)
+
+
+def told(*outputs):
+    sections = [
+        f"## TASK-{number:03}: a\n- Output files: `{path}`\n- Test contracts: `true`\n"
+        for number, path in enumerate(outputs, start=1)
+    ]
+    data = "\n".join(sections).encode()
+    plan = read_plan(data, "TASK-GRAPH.md")
+    found = check_plan(
+        plan.tasks,
+        places=Spans(data, "TASK-GRAPH.md"),
+        found=lambda _: True,
+        exists=lambda _: True,
+    )
+    return [problem for problem in found if "the same file on macOS" in problem.message]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("src/App.py", "src/app.py"), ("Src/app.py", "src/app.py"), (COMPOSED, DECOMPOSED)],
+)
+def test_spellings_of_one_file_are_told_where_the_second_stands(first, second):
+    (problem,) = told(first, second)
+    assert (problem.line, problem.severity) == (6, Severity.WARNING)
+    assert f'"{second}" and "{first}" are the same file' in problem.message
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("src/app.py", "src/app.py"), ("src/app.py", "lib/app.py"), ("a/Ü.md", "a/U.md")],
+)
+def test_others_are_not(first, second):
+    assert told(first, second) == []
+
+
+def test_a_name_in_the_form_that_macos_once_wrote_folds_to_the_one_that_git_keeps():
+    assert DECOMPOSED != COMPOSED
+    assert fold_spelling(DECOMPOSED) == fold_spelling(COMPOSED)
+    assert "normal form C" in warning(DECOMPOSED.split("/")[1])
+    assert warning(COMPOSED.split("/")[1]) == ""
+
+
+PLAN = "# P\n\n## TASK-001: a\n\n- Output files: `a`\n- Contracts: {}\n"
+SERVED = "openapi: `c/o.yaml` url=http://127.0.0.1:8001 start={}"
+
+
+def contracts(text):
+    plan = read_plan(PLAN.format(text).encode(), "TASK-GRAPH.md")
+    return [(one.kind, one.value) for one in plan.tasks[0].contracts]
+
+
+@pytest.mark.parametrize(
+    ("written", "command"),
+    [
+        ('"a; b"', "a; b"),
+        ("'a; b'", "a; b"),
+        (r'"echo \"x; y\"; python b.py"', 'echo "x; y"; python b.py'),
+        ('"serve *one* _two_ &amp; <br> three"', "serve *one* _two_ &amp; <br> three"),
+    ],
+)
+def test_a_command_in_quotes_may_hold_what_separates_entries(written, command):
+    found = contracts(f"{SERVED.format(written)}; command: `true; false`")
+    assert [kind for kind, _ in found] == ["openapi", "command"]
+    assert openapi(found[0][1]).start == command
+    assert found[1][1] == "true; false"
+
+
+def test_what_comes_behind_the_quotes_is_read_as_before():
+    text = "openapi: `c/o.yaml` start='a; b' url=http://127.0.0.1:8001; schema: `s.json` = `m:T`"
+    first, second = contracts(text)
+    assert openapi(first[1]).url == "http://127.0.0.1:8001"
+    assert second == ("schema", "s.json = m:T")
+
+
+def test_an_open_quote_takes_nothing_with_it():
+    found = contracts("schema: `a.json` = `m:T`; command: `x` it's; command: `y`=\"z")
+    assert [kind for kind, _ in found] == ["schema", "command", "command"]
+
+
+def proofs_of(field):
+    plan = read_plan(f"## TASK-001: a\n\n- Output files: `a`\n- {field}\n".encode(), "T")
+    (task,) = plan.tasks
+    found = (*task.test_contracts, *task.contracts, *task.gates)
+    return [getattr(one, "value", "") or one.command for one in found], plan.problems
+
+
+@pytest.mark.parametrize(
+    ("field", "commands"),
+    [
+        ("Tests: `TC-001 (unit): pytest -q`", ["pytest -q"]),
+        ("Tests: `TC-1: a`, `TC-2: b`", ["a", "b"]),
+        ("Tests: TC-1: `a`, **TC-2**: `b`", ["a", "b"]),
+        ("Tests: `TC-1: a; b`; `TC-2: c`", ["a; b", "c"]),
+        ("Tests:\n  - ``TC-1 (e2e): echo `date` ``", ["echo `date`"]),
+        ("Tests:\n  - `TC-1: echo *a* _b_ <c> &amp;`", ["echo *a* _b_ <c> &amp;"]),
+        ("Tests:\n  ```sh\n  TC-1 (unit): pytest -q\n  make\n  ```", ["pytest -q", "make"]),
+        ("Tests: `pytest -q a.py::test_b`", ["pytest -q a.py::test_b"]),
+        ("Contracts: `openapi: a.yaml app=a.b:c`", ["a.yaml app=a.b:c"]),
+        ("Contracts: `command: true`; `command: x: y`", ["true", "x: y"]),
+        ("Gates: `lint: ruff check .`", ["ruff check ."]),
+        ("Gates: `lint (network): ruff check .`", ["ruff check ."]),
+    ],
+)
+def test_an_entry_that_stands_in_ticks_with_its_name_is_that_entry(field, commands):
+    assert proofs_of(field) == (commands, ())
+
+
+def test_a_gate_without_a_name_is_no_name():
+    found, problems = proofs_of("Gates: `pytest -q a`")
+    assert (found, [one.message for one in problems]) == ([], ['bad gate "`pytest -q a`"'])

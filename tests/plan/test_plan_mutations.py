@@ -6,14 +6,14 @@ import time
 from itertools import pairwise
 
 import pytest
-from plan_mutations import mutated
+from plan_documents import mutated
 
 from runner.plan.cache import load_outline, load_plan
 from runner.plan.checks import check_plan
-from runner.plan.diagnostic import render
 from runner.plan.document import read_plan
 from runner.plan.globs import is_glob
 from runner.plan.ownership import OwnershipMap
+from runner.plan.source import render
 from runner.plan.spans import Spans
 from runner.run.resource_locks import ResourceLocks, find_collision
 from runner.writes.paths import in_scope

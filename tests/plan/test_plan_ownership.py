@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plan_documents import documents
 
-from runner.plan.diagnostic import render
 from runner.plan.globs import matches, may_overlap
 from runner.plan.ownership import OwnershipMap, add_owners
+from runner.plan.source import render
 
 MAP = b"""# Owners
 

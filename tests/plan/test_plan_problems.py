@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.plan.checks import check_plan
-from runner.plan.commands import executables, shell_operator, swallows_failure
-from runner.plan.diagnostic import render
 from runner.plan.document import read_plan
-from runner.plan.inline import without_strong
+from runner.plan.markdown_text import without_strong
+from runner.plan.shell.shell_commands import executables, shell_operator, swallows_failure
+from runner.plan.source import render
 from runner.plan.spans import Spans
 
 NAME = "TASK-GRAPH.md"
@@ -39,7 +39,7 @@ def test_all_errors_of_a_file_come_together_each_with_its_place_and_a_hint(name)
 
 def test_a_file_without_a_task_is_an_error_with_a_hint():
     assert messages(b"# Title\n\ntext\n") == textwrap.dedent("""\
-        TASK-GRAPH.md:1:1: error: no task found in the file
+        TASK-GRAPH.md:1:1: error: the plan has no task
           # Title
           ^
         hint: add one with a heading such as ## TASK-001: Title; `runner init` writes an example
@@ -48,7 +48,7 @@ def test_a_file_without_a_task_is_an_error_with_a_hint():
 
 
 def test_an_empty_file_is_an_error_too():
-    assert "no task found in the file" in messages(b"")
+    assert "the plan has no task" in messages(b"")
 
 
 def test_a_file_that_is_not_utf8_is_an_error_at_its_first_bad_byte():
@@ -153,8 +153,8 @@ LOOSE = """## TASK-001: Slugs
 
 def test_examples_that_nothing_runs_are_named_once_a_plan():
     said = messages(LOOSE.encode() + LOOSE.replace("TASK-001", "TASK-002").encode())
-    assert said.count("look like examples") == 1
-    assert "4 lines look like examples, but nothing runs them (first in TASK-001)" in said
+    assert said.count("Python examples") == 1
+    assert "no test runs 4 Python examples (first in TASK-001)" in said
     assert "```python examples" in said
 
 

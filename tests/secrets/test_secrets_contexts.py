@@ -7,10 +7,12 @@ import random
 import string
 
 import pytest
-from secret_samples import pem
+from secret_samples import pem, some
 
-from runner.secrets.entropy import looks_random
-from runner.secrets.redact import StreamRedactor, redact
+from runner.model import Severity
+from runner.secrets.detect_secrets import second_opinion
+from runner.secrets.entropy import is_login, looks_random
+from runner.secrets.redact import StreamRedactor, is_env_file, read_env_values, redact
 from runner.secrets.scan import scan_content
 
 CHANCE = random.Random("contexts")
@@ -266,3 +268,169 @@ def test_a_key_behind_an_underscore_is_seen_in_a_text_and_in_a_name(start):
 def test_a_value_without_quotes_is_read_from_its_first_letter(value):
     """`e` is no mark of a literal where no quote follows, and `xample` no word of a document."""
     assert scan_content(f'"GET /a?token={value}"\n'.encode(), "tests/test_mask.py") == ()
+
+
+PROSE = (
+    "Set `api_key` to `{}` and start it.",
+    "The API key is {}.",
+    "Use `{}` as the API key.",
+    "use '{}' for the access token",
+    "my token is **{}** for now",
+    "The `DB_PASSWORD` should be `{}`.",
+    "Your password\nwill be {}",
+)
+TALK = (
+    "The token is invalid_because_it_expired_now.",
+    "The key is base64.urlsafe_b64encode(os.urandom(32)) of the file.",
+    "The secret is stored as `kubernetes.io/service-account-token`.",
+    "Use `client_credentials_grant_v2` as the token type.",
+    "Set `api_key` to `YOUR_API_KEY_GOES_HERE_123` and start it.",
+    "A token is abcdefghijklmnopqrstuvwxyz without an end.",
+    "The key is as long as 12345678901234567890 digits.",
+)
+
+
+def refused_in_prose(text):
+    return any(finding.refuses for finding in scan_content(text.encode(), "README.md"))
+
+
+@pytest.mark.parametrize("sentence", PROSE)
+def test_a_key_in_a_sentence_is_found(sentence):
+    chance = random.Random(11)
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+    keys = ["".join(chance.choices(letters, k=32)) for _ in range(20)]
+    assert sum(refused_in_prose(sentence.format(key)) for key in keys) >= 19
+
+
+@pytest.mark.parametrize("sentence", TALK)
+def test_a_sentence_about_keys_is_none(sentence):
+    assert not refused_in_prose(sentence)
+
+
+# --- what is many ---------------------------------------------------------------------
+
+
+def test_a_long_list_of_addresses_is_no_reason_to_refuse_a_file():
+    text = "".join(f"{n % 223 + 1}.{n % 251}.{n % 241}.{n % 239}\n" for n in range(60_000))
+    found = scan_content(text.encode(), "blocked.txt")
+    assert found
+    assert not any(finding.refuses for finding in found)
+
+
+def test_addresses_before_it_do_not_hide_a_key_that_only_the_second_scanner_knows():
+    key = some(32, "0123456789abcdef") + "-us1"
+    addresses = b"8.8.8.8\n" * 5_000
+    found = second_opinion(addresses + f"x = '{key}'\n".encode(), "a.py")
+    assert any(one.blocks for one in found)
+
+
+def test_where_a_hundred_keys_are_sure_the_rest_is_a_number():
+    keys = [f"gh{'p_'}{some(36)[n:]}{some(36)[:n]}" for n in range(36)]
+    text = "".join(f"x{n} = '{keys[n % 36]}'\n" for n in range(300))
+    found = scan_content(text.encode(), "a.py")
+    assert len(found) == 101
+    assert found[-1].message == "200 more likely secrets in this file"
+
+
+def encoded(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+LOGIN = encoded("carol:" + "tulips in June")
+FLOWERS = "tulips9x"
+ADDRESS = encoded(f"postgres://carol:{FLOWERS}@db.internal/app")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Authorization: Basic {LOGIN}\n",
+        f"curl -H 'authorization: basic {LOGIN}' https://example.org\n",
+        f'headers = {{"Authorization": "Basic " + "{LOGIN}"}}\n',
+        f'{{"auths": {{"registry.example.com": {{"auth": "{LOGIN}"}}}}}}\n',
+        f'config = "{{\\"auth\\": \\"{LOGIN}\\"}}"\n',
+        f"//registry.example.com/:_auth={LOGIN}\n",
+        f"  database: {ADDRESS}\n",
+    ],
+)
+def test_it_is_refused_and_taken_out(text):
+    findings = scan_content(text.encode(), "settings.txt")
+    assert Severity.ERROR in {one.severity for one in findings}
+    shown = redact(text)
+    assert "[REDACTED:" in shown
+    assert LOGIN not in shown
+    assert ADDRESS not in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"_auth = {encoded('user:password')}\n",
+        f"Authorization: Basic {encoded('me:me')}\n",
+        f'{{"auth": "{encoded("name without a colon")}"}}\n',
+        "a basic functionality and basic authentication with auth: automatic\n",
+        f"  homepage: {encoded('see https://example.org/a:b for more of it')}\n",
+        f"  homepage: {encoded('postgres://user:password@localhost/app')}\n",
+    ],
+)
+def test_words_of_a_documentation_are_none(text):
+    assert scan_content(text.encode(), "readme.md") == ()
+    assert redact(text) == text
+
+
+def test_wherever_a_stream_is_cut_nothing_of_it_is_shown():
+    text = f"> Authorization: Basic {LOGIN}\n".encode()
+    for cut in range(1, len(text)):
+        stream = StreamRedactor()
+        given = stream.feed(text[:cut]) + stream.feed(text[cut:]) + stream.finish()
+        assert given == b"> Authorization: Basic [REDACTED:basic-auth]\n"
+
+
+@pytest.mark.parametrize("value", ["", "=", "QQ", "****", "/" * 12, encoded("\x00a:\x01long")])
+def test_what_is_no_text_is_no_login(value):
+    assert not is_login(value)
+
+
+# --- which values of an `.env` file are hidden ----------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [
+        (".env", True),
+        ("services/api/.env.local", True),
+        (".envrc", True),
+        ("prod.env", True),
+        (".dev.vars", True),
+        ("environment.py", False),
+        ("env/x", False),
+        (".environment", False),
+    ],
+)
+def test_env_files_are_known_by_their_names(path, is_one):
+    assert is_env_file(path) is is_one
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "is_secret"),
+    [
+        ("API_KEY=abcd1234", "abcd1234", True),
+        ("DB_PASSWORD=hunter2", "hunter2", True),
+        ("SECRET_KEY=development", "development", True),
+        ("  export GREETING='hello there'", "hello there", False),
+        ('URL="postgres://u:p@h/d" # main', "postgres://u:p@h/d", False),
+        ("URL=postgres://u:p@h/d # main", "postgres://u:p@h/d", False),
+        ("PASS=with#hash", "with#hash", True),
+        ('KEY="line one\nline two"', "line one\nline two", True),
+    ],
+)
+def test_values_are_hidden_and_those_of_secret_names_are_secrets(line, value, is_secret):
+    (found,) = read_env_values(f"A=1\n{line}\r\nB=2\n".replace("\r\n", "\n"))
+    assert (found.value, found.is_secret) == (value, is_secret)
+
+
+@pytest.mark.parametrize(
+    "line", ["DEBUG=true", "PORT=8000", "NODE_ENV=development", "URL=http://localhost:3000/", "K="]
+)
+def test_ordinary_words_are_not_hidden(line):
+    assert list(read_env_values(line)) == []

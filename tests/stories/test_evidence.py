@@ -69,7 +69,7 @@ def test_a_clone_without_the_journal_agrees_in_all_that_the_trailers_carry(built
             for name in ("id", "kind", "command", "level", "verdict", "exit", "output", "counts"):
                 assert other[name] == ours[name], (id_, name)
             assert other["seconds"] == pytest.approx(ours["seconds"], abs=0.006)
-        assert "the logs of its commands" in theirs["lacks"]
+        assert "the logs of the task's commands" in theirs["lacks"]
     # As text it says where it comes from.
     said = built.runner("evidence", "TASK-001").out
     assert "recorded in the journal" in said

@@ -143,7 +143,7 @@ def test_execution_is_held_to_the_files_of_the_plan(planned, calls):
     assert ended.code == 0, ended.said
     assert modes(calls) == ["plan", "execute", "execute"]
     assert "'b.txt' is not in the approved plan of TASK-001" in ended.said
-    assert "or plan again: runner plan TASK-001 --again" in ended.said
+    assert "or make a new plan: runner plan TASK-001 --again" in ended.said
 
 
 def test_work_that_goes_beyond_its_plan_twice_is_planned_again(planned, calls):

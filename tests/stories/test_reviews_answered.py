@@ -64,7 +64,7 @@ def test_it_waits_for_each_answer_and_lands_as_it_was_approved(waiting, calls):
     assert times(calls) == 1
     assert "BLOCKED — waiting for you (review)" in told(waiting, "status")
     waiting.runner("staged-write", "apply", staged[1]["id"])
-    assert "approved: lands with the next `runner`" in told(waiting, "status")
+    assert "approved: the next `runner` lands it" in told(waiting, "status")
     assert run(waiting).code == 0
     assert (times(calls), waiting.read("a.txt"), waiting.landings) == (1, "hi\n", ["TASK-001"])
     assert "Review: applied" in waiting.git("log", "--format=%B")
@@ -74,7 +74,7 @@ def test_it_waits_for_each_answer_and_lands_as_it_was_approved(waiting, calls):
 
 def test_an_approval_and_a_rejection_are_told_by_every_command_at_once(waiting, calls):
     waiting.runner("approve", "1")
-    approved = "approved: lands with the next `runner`"
+    approved = "approved: the next `runner` lands it"
     assert approved in told(waiting, "status")
     assert told(waiting, "review") == f"nothing is waiting for you\nTASK-001 Work — {approved}\n"
     assert waiting.runner("review", "--json").document["waiting"] == []

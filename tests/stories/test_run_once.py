@@ -47,7 +47,7 @@ def test_one_command_runs_once_unless_it_reaches_outside_or_asks_for_its_task(wo
     assert [count(), network_count(), port_count(), own_count()] == [1, 2, 2, 2]
     assert notes(workplace, "TASK-001") == [""]
     assert notes(workplace, "TASK-003") == ["stands from TASK-001's proof"]
-    assert "stands from TASK-001's proof" in workplace.runner("evidence", "TASK-002").out
+    assert "reused from TASK-001's proof" in workplace.runner("evidence", "TASK-002").out
     assert set(workplace.statuses.values()) == {"DONE"}
 
 

@@ -94,9 +94,11 @@ def test_the_checkpoint_names_what_to_install_for_code_that_nothing_scans(workpl
     doctor = workplace.runner("doctor").said
     for path, (_, tools) in rows.items():
         ending = path.removeprefix("a")
-        missing = f"nothing scans {ending}: install semgrep with a .semgrep.yml, or {tools}"
+        missing = (
+            f"no scanner for {ending} is installed: install semgrep with a .semgrep.yml, or {tools}"
+        )
         assert f"1 low; {missing}" in lines, path
-        assert re.search(rf"nothing scans [^:]*{re.escape(ending)}[,:]", doctor), path
+        assert re.search(rf"no scanner for [^:]*{re.escape(ending)}[, ]", doctor), path
         assert re.search(rf"^note +analyser {tools.split()[0]} ", doctor, re.MULTILINE)
 
 

@@ -275,9 +275,9 @@ MANY = "".join(f"## TASK-{at:03d}: M\n\n- Output files: `m{at}.txt`\n\n" for at 
 REFUSED = {
     "nothing": ("I cannot do that.", 1, "no fenced block"),
     "empty": ("", 1, "no fenced block"),
-    "an empty block": ("~~~~markdown draft\n~~~~\n", 1, "no task found"),
-    "prose alone": ("~~~~markdown draft\nWords.\n~~~~\n", 1, "no task found"),
-    "json": ('```json draft\n{"tasks": []}\n```', 1, "no task found"),
+    "an empty block": ("~~~~markdown draft\n~~~~\n", 1, "has no task"),
+    "prose alone": ("~~~~markdown draft\nWords.\n~~~~\n", 1, "has no task"),
+    "json": ('```json draft\n{"tasks": []}\n```', 1, "has no task"),
     "an id of the plan": (with_line("TASK-008: Export", "TASK-007: Export"), 1, "is already in use"),  # noqa: E501
     "an id that prose names": (GOOD.replace("TASK-008", "TASK-050"), 1, "is already in use"),
     "an id twice": (with_line("Write it plainly.", "\n## TASK-008: Again\n\n- Output files: `b.txt`"), None, "duplicate task ID"),  # noqa: E501

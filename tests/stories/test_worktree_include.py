@@ -139,7 +139,7 @@ def test_no_task_takes_a_value_or_the_file_into_the_repository(workplace):
     assert set(workplace.statuses.values()) == {"BLOCKED"}
     for id_ in ("TASK-001", "TASK-002"):
         shown = workplace.runner("show", id_).out
-        assert "it contains the value of the declared secret API_KEY" in shown, id_
+        assert "the file contains the value of the declared secret API_KEY" in shown, id_
         assert VALUE not in shown
     assert VALUE.encode() not in workplace.objects()
     assert VALUE not in ended.said

@@ -64,10 +64,10 @@ BAD = {
     "minus.py": (b"-" * 60_000 + b"1", "nested too deeply to parse", 0, 0),
     "chain.py": (b"a" + b".a" * 30_000, "nested too deeply to parse", 0, 0),
     "a.json": (b'{"a": 1,\n "b" 2}', "Expecting ':' delimiter", 2, 6),
-    "nan.json": (b"[NaN]", "NaN is not JSON (RFC 8259, section 6)", 0, 0),
+    "nan.json": (b"[NaN]", "NaN is not valid JSON (RFC 8259, section 6)", 0, 0),
     "deep.json": (b"[" * 100_000, "nested too deeply to parse", 0, 0),
     "digits.json": (b"9" * 5_000, None, 0, 0),
-    "latin.json": (b'{\n"\xff": 1}', "this is not UTF-8", 2, 0),
+    "latin.json": (b'{\n"\xff": 1}', "not valid UTF-8", 2, 0),
     "empty.json": (b"", "Expecting value", 1, 1),
     "a.toml": (b"a = 1\nb = \n", "Invalid value", 2, 5),
     "twice.toml": (b"a = 1\na = 2\n", "Cannot overwrite a value", 2, 6),
@@ -320,7 +320,7 @@ def test_a_project_that_is_referred_to_and_not_built_is_a_note_that_names_it(tmp
     assert note.message == (
         "not compiled against packages/core: this package of the repository is not built here"
     )
-    assert note.hint == "have a test contract build it first"
+    assert note.hint == "let a test contract build the package first"
     assert compiled("gone.ts").refuses
 
 
@@ -429,7 +429,7 @@ def test_an_error_of_the_compiler_that_stood_before_refuses_nothing(tmp_path, be
     assert any(one.refuses for one in found) is refuses
     assert found
     old = [one for one in found if not one.refuses]
-    assert all(one.message.startswith("as before: error TS") for one in old)
+    assert all(one.message.startswith("existed before: error TS") for one in old)
     assert any(one.refuses for one in compile_projects(tree, ["a.ts"], (), run_command))
 
 

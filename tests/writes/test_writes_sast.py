@@ -86,7 +86,7 @@ def test_what_cannot_be_scanned_is_a_note_with_the_reason(content, reason):
     report = scan_file(content, "a.py", seconds=0.3)
     assert report.findings == ()
     (note,) = report.notes
-    assert note.message == f"bandit did not scan this: {reason}"
+    assert note.message == f"bandit did not scan this file: {reason}"
     assert (note.severity, note.tool) == ("note", "bandit")
     assert time.monotonic() - start < 60
 
@@ -109,7 +109,7 @@ def test_a_dict_of_thousands_of_strings_is_scanned_in_time():
 def test_a_flood_of_findings_is_counted_and_not_listed():
     report = scan_file(b"assert x\n" * 1_000, "a.py", seconds=60)
     assert len(report.findings) == 200
-    assert [note.message for note in report.notes] == ["bandit has 800 more findings here"]
+    assert [note.message for note in report.notes] == ["bandit has 800 more findings in this file"]
 
 
 def test_what_is_not_listed_is_never_graver_than_what_is():
@@ -130,7 +130,8 @@ def test_padding_a_file_is_no_way_around_what_a_team_lets_block():
     assert found.refuses
     assert (found.check, found.path) == ("sast", "a.py")
     assert found.message == (
-        "bandit did not scan this: it is larger than 512 kB; sast.block_at rejects unscanned files"
+        "bandit did not scan this file: it is larger than 512 kB; "
+        "sast.block_at rejects unscanned files"
     )
     assert found.hint == "make the file smaller or simpler, so that it can be scanned"
 
@@ -199,7 +200,7 @@ def test_what_was_not_scanned_is_kept_beside_the_findings(tmp_path):
     record_findings(tmp_path, scan_file(b"def", "a.py"), task="TASK-002", attempt=1)
     (kept,) = load_findings(tmp_path)
     assert (kept["rule"], kept["severity"], kept["tool"]) == ("unscanned", "note", "bandit")
-    assert kept["message"] == "bandit did not scan this: it is not valid Python"
+    assert kept["message"] == "bandit did not scan this file: it is not valid Python"
 
 
 def test_importing_this_room_loads_no_scanner():

@@ -54,7 +54,7 @@ def test_an_id_stays_the_same_for_the_same_proposal_in_a_later_attempt(staging):
     assert staging.find(first.id).attempt == 2
     with pytest.raises(RunnerError) as told:
         staging.find("nothing")
-    assert told.value.hint == "for pending changes: runner review"
+    assert told.value.hint == "list the IDs: runner pipeline staged-write list"
 
 
 def test_staging_a_path_again_replaces_it_and_removing_leaves_nothing(staging, tmp_path):

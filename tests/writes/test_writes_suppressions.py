@@ -46,7 +46,7 @@ COUNTED = (
 @pytest.mark.parametrize("line", COUNTED)
 def test_a_new_mark_for_a_linter_or_a_type_checker_is_a_note(line):
     (found,) = marker_findings(a_change("a.py", f"one = 1\n\n\n{line}\n".encode()), None)
-    assert found.message == "1 new mark for linters or type checkers"
+    assert found.message == "1 new suppression of linters or type checkers"
     assert (found.path, found.line, found.severity) == ("a.py", 4, Severity.NOTE)
 
 
@@ -54,7 +54,7 @@ def test_a_new_mark_for_a_linter_or_a_type_checker_is_a_note(line):
 def test_a_new_mark_is_a_warning_at_its_line(line):
     (found, *more) = marker_findings(a_change("a.py", f"one = 1\n\n\n{line}\n".encode()), None)
     assert not more
-    assert found.message == f"this line adds a mark that {MARKS[line]}"
+    assert found.message == f"this new line {MARKS[line]}"
     assert (found.path, found.line, found.severity) == ("a.py", 4, Severity.WARNING)
     assert 0 < found.column <= len(line)
 
@@ -90,7 +90,7 @@ def test_a_source_that_reads_otherwise_than_it_looks_is_reported():
     (found,) = marker_findings(a_change("a.py", b"# coding: utf-7\nx = 1\n"), None)
     assert (
         found.message
-        == "this line adds a mark that makes Python read other text than an editor shows"
+        == "this new line makes Python read text that differs from what an editor shows"
     )
     assert marker_findings(a_change("a.py", b"# -*- coding: utf-8 -*-\n"), None) == ()
 
@@ -100,13 +100,13 @@ def test_marks_for_linters_and_type_checkers_are_one_note_with_their_number():
     warning, note = marker_findings(a_change("a.py", content), None)
     assert (warning.line, warning.severity) == (3, Severity.WARNING)
     assert (note.line, note.severity) == (1, Severity.NOTE)
-    assert note.message == "2 new marks for linters or type checkers"
+    assert note.message == "2 new suppressions of linters or type checkers"
 
 
 def test_a_flood_of_marks_is_counted_and_not_listed():
     found = marker_findings(a_change("a.py", b"x = 1  # nosec\n" * 1000), None)
     assert len(found) == MOST_FINDINGS + 1
-    assert found[-1].message == "980 more of these marks in this file"
+    assert found[-1].message == "980 more such lines in this file"
 
 
 def test_a_long_line_and_a_binary_file_are_no_trouble():

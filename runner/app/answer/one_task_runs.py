@@ -20,7 +20,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.implementers.registry import choose
 from runner.journal.session_events import PlanReviewed
 from runner.model import Finding, Status
-from runner.plan.diagnostic import refusal
+from runner.plan.source import refusal
 from runner.report.cost import cost_part
 from runner.report.documents import document
 from runner.run.landing.drafts import adopt

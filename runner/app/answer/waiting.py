@@ -15,8 +15,7 @@ from runner import effects
 from runner.app.write import staged_states
 from runner.errors import ExitCode, RunnerError
 from runner.gates.regression import PREFIX
-from runner.journal.permission_fold import waits as permission_waits
-from runner.journal.plan_fold import waits as plan_waits
+from runner.journal.session_fold import permission_waits, plan_waits
 from runner.journal.task_fold import APPROVED
 from runner.model import Status
 from runner.report.summary import ways_out

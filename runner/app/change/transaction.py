@@ -23,7 +23,7 @@ from runner.history.revert import format_list, plan_replay, require_free, take_b
 from runner.impact.reach import find_reaching
 from runner.lazy_module import lazy_module
 from runner.model import Action, Status, digest_of
-from runner.plan.diagnostic import refusal
+from runner.plan.source import refusal
 from runner.repo.read import Repository
 from runner.run.journal_writer import begin
 from runner.run.landing.status_writer import PlanDocument, StatusWriter, needs_write, note_in

@@ -24,7 +24,7 @@ from runner.writes.paths import check_path, is_forbidden
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from runner.plan.diagnostic import Problem
+    from runner.plan.source import Problem
     from runner.project import Project
 
 _FILE_MODE = 0o100644

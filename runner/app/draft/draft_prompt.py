@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from runner.app.inspect.repository_analysis import Analysis
     from runner.plan.document import Plan
-    from runner.plan.foreign.render import NewSection
+    from runner.plan.foreign.tasks import NewSection
 
 
 _ROWS = 60

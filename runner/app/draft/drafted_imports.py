@@ -30,7 +30,7 @@ from runner.journal.session_events import DraftProposed
 from runner.model import Status, digest_of
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark, number_items, read_draft
-from runner.plan.foreign.render import parses_back, plain_title
+from runner.plan.foreign.tasks import parses_back, plain_title
 from runner.report.cost import together
 from runner.text.wording import join_few, plural
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from runner.app.observer import Observer
     from runner.app.write.import_tasks import ImportResult
     from runner.model import Usage
-    from runner.plan.foreign.render import NewSection
+    from runner.plan.foreign.tasks import NewSection
     from runner.project import Project
     from runner.run.review import Asker
 
@@ -207,7 +207,7 @@ class _Batch(Struct):
             whole = _lay_over(own, one, self.sections)
             merged.append(whole)
             if not parses_back(whole):
-                why = f"{one.id} has text that parses as more than its fields"
+                why = f"Markdown in the text of {one.id} changes its fields"
                 mistakes.append(Remark(reading.line_of(one.id), why, "use plain words and paths"))
         there = {one.id for one in merged}
         for id_ in ours.keys() - there - none:

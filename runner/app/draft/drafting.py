@@ -29,9 +29,9 @@ from runner.implementers.registry import DRAFT, choose_drafter
 from runner.journal.log import Journal
 from runner.journal.session_events import DraftProposed
 from runner.model import Finding, Network, Spec, Status, Task, Usage, digest_of
-from runner.plan.diagnostic import refusal
 from runner.plan.document import read_plan
 from runner.plan.drafted_sections import DraftReading, Remark, read_draft
+from runner.plan.source import refusal
 from runner.process.sandbox import ReadOnly
 from runner.repo.read import Repository
 from runner.report.cost import together

@@ -30,9 +30,9 @@ from runner.gates import contract_checks, contract_tests
 from runner.languages.registry import row_named
 from runner.lazy_pattern import regex
 from runner.model import Level, Spec, Status, Task, TestContract
-from runner.plan.diagnostic import refusal
 from runner.plan.document import Plan, read_plan
 from runner.plan.globs import glob_fault, matches
+from runner.plan.source import refusal
 from runner.plan.status import StatusSpans
 from runner.repo.head import PLANS
 from runner.text.foreign_documents import parse_toml

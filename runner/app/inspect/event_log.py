@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from runner.journal import events, session_events
-from runner.journal.record_index import RecordIndex, read_at, select_records
+from runner.journal.journal_cache import RecordIndex, read_at, select_records
 from runner.journal.records import (
     BadRecordError,
     Mark,

@@ -17,7 +17,7 @@ from runner.implementers.registry import agent_of, choose
 from runner.implementers.requirements import needs_root
 from runner.lazy_module import lazy_module
 from runner.model import Finding
-from runner.plan.commands import executables
+from runner.plan.shell.shell_commands import executables
 from runner.process import base, mounts
 from runner.process.environments import explain_lent_program, find_lent_program
 from runner.process.sandbox import sandbox_of

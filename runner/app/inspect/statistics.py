@@ -18,13 +18,13 @@ from runner.app.inspect.time_spent import TimeSpent
 from runner.app.inspect.view import View
 from runner.errors import ExitCode
 from runner.journal import person_waits
-from runner.journal.cursor import WORTH_SAVING, Cursor
 from runner.journal.events import (
     AttemptFinished,
     GateCompleted,
     RunFinished,
     TaskBlocked,
 )
+from runner.journal.journal_cache import WORTH_SAVING, Cursor
 from runner.journal.lock import RunLock
 from runner.journal.person_waits import PersonWaits, Wait
 from runner.journal.records import Mark, read_places, to_text

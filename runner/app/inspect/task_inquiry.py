@@ -13,7 +13,7 @@ from runner.app.inspect.view import View
 from runner.implementers.agents import program
 from runner.implementers.base import Instructed, Mode
 from runner.journal.events import AttemptFinished, AttemptStarted, DecisionMade
-from runner.journal.record_index import select_records
+from runner.journal.journal_cache import select_records
 from runner.journal.records import read_journal
 from runner.lazy_module import lazy_module
 from runner.model import Finding, Status

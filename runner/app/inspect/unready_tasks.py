@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from runner.config.settings import Settings
-    from runner.plan.diagnostic import Problem
+    from runner.plan.source import Problem
     from runner.project import Reading
 
 _FENCE = regex(r"^\s*(?:```+|~~~+)\s*(?P<info>[^`\n]+?)\s*$")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.model import Task
-    from runner.plan.diagnostic import Problem
+    from runner.plan.source import Problem
 
 _TESTERS = frozenset({"pytest", "py.test"})
 _STARTERS = frozenset({"node", "npx", "bunx", "deno", "vitest", "jest", "mocha", "tsx"})

@@ -21,10 +21,10 @@ from runner.journal.snapshot import pause_collections
 from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Finding, Severity, Status
 from runner.plan import task_types
-from runner.plan.commands import executables
-from runner.plan.diagnostic import Problem, refusal, render
 from runner.plan.ownership import OwnershipMap
 from runner.plan.patterns import PatternIndex
+from runner.plan.shell.shell_commands import executables
+from runner.plan.source import Problem, refusal, render
 from runner.plan.spans import Spans
 from runner.process.environments import TEST_PROGRAMS, explain_lent_program, find_lent_program
 from runner.project import PATTERNS

@@ -18,7 +18,7 @@ from runner.journal.evidence import (
     with_commands,
 )
 from runner.journal.grading import grade_one
-from runner.journal.record_index import select_records
+from runner.journal.journal_cache import select_records
 from runner.lazy_module import lazy_module
 from runner.model import Grade
 from runner.model.grades import proof_kind
@@ -253,4 +253,4 @@ def _proof(proof: Proof, *, digests: bool) -> Iterator[str]:
         yield f"    $ {display(proof.command)}"
     if digests:
         yield f"    output {proof.output}"
-    yield from (f"    {display(word)}" for word in (proof.note, proof.log) if word)
+    yield from (f"    {display(word)}" for word in (proof.shown_note, proof.log) if word)

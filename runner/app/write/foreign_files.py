@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from runner.errors import RunnerError
 from runner.plan.foreign import find_form
-from runner.plan.foreign.base import Form
+from runner.plan.foreign.tasks import Form
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.model import Grade, Status
 from runner.plan.document import read_plan
 from runner.plan.foreign import find_form, read_foreign
-from runner.plan.foreign.base import ForeignState, Form
-from runner.plan.foreign.render import NewSection, parses_back, plain_title
+from runner.plan.foreign.tasks import ForeignState, Form, NewSection, parses_back, plain_title
 from runner.plan.foreign.trackers import parent_of, with_children
 from runner.plan.source import line_end_of
 from runner.repo.head import PLANS
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from runner.app.write.foreign_files import ForeignFile
     from runner.model import Task
-    from runner.plan.foreign.base import ForeignTask
+    from runner.plan.foreign.tasks import ForeignTask
     from runner.project import Project
 
 WISH = "imported without output files and proof"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.operations.remote import LIMIT, NUMBER
+from runner.operations.programs import LIMIT, NUMBER
 from runner.operations.row import Api, Field, Operation
 
 _BUILD = "/queue/{build}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from runner.plan.foreign.base import Form
 from runner.plan.foreign.checklists import read_checklist
+from runner.plan.foreign.tasks import Form
 from runner.plan.foreign.trackers import read_backlog, read_beads, read_task_master
 
 if TYPE_CHECKING:
-    from runner.plan.foreign.base import ForeignPlan
+    from runner.plan.foreign.tasks import ForeignPlan
 
 _BOX = r"^[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX~/>-]?\]"
 _SPEC_KIT = re.compile(rf"{_BOX}[ \t]+(?:\*\*)?T\d{{3,}}\b", re.MULTILINE)

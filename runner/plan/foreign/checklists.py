@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from runner.plan.foreign.base import (
+from runner.plan.foreign.tasks import (
     DoneMark,
     ForeignPlan,
     ForeignState,
@@ -87,9 +87,6 @@ def read_checklist(text: str, form: Form) -> ForeignPlan:
     return ForeignPlan(form, tuple(tasks), tuple(left))
 
 
-# --- lines ----------------------------------------------------------------------------
-
-
 def _scan(text: str) -> tuple[list[_Line], list[tuple[int, str]], list[tuple[int, str]]]:
     """Return top-level items with their children, remaining lines, and dependency lines."""
     top: list[_Line] = []
@@ -154,9 +151,6 @@ def _add_item(item: _Line, top: list[_Line], stack: list[_Line]) -> None:
 
 def _owner(stack: Sequence[_Line], indent: int) -> _Line:
     return next((one for one in reversed(stack) if one.indent < indent), stack[0])
-
-
-# --- tasks ----------------------------------------------------------------------------
 
 
 class _Keys:
@@ -273,9 +267,6 @@ class _Order:
     def _close(self) -> None:
         if self._free:
             self._before, self._free = tuple(self._free), []
-
-
-# --- sayings of dependencies ----------------------------------------------------------
 
 
 def _parse_dependency_text(sentence: str, tasks: list[ForeignTask]) -> bool:

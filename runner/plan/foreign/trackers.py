@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.model.task import PRIORITIES
-from runner.plan.foreign.base import (
+from runner.plan.foreign.tasks import (
     DoneMark,
     ForeignPlan,
     ForeignState,
@@ -39,9 +39,6 @@ _DONE = frozenset({"done", "completed", "complete", "closed", "finished"})
 _DROPPED = frozenset({"cancelled", "canceled", "tombstone", "deleted", "duplicate", "archived"})
 _DEEPEST = 40
 """Maximum nesting of JSON; tasks are at the fourth level."""
-
-
-# --- JSON, and where it stands --------------------------------------------------------
 
 
 class _Value(Struct, frozen=True):
@@ -155,9 +152,6 @@ def _texts(*parts: tuple[str, object]) -> str:
     return "\n\n".join(f"{head}{one}" for head, one in texts)
 
 
-# --- Task Master ----------------------------------------------------------------------
-
-
 def read_task_master(text: str) -> ForeignPlan:
     """Parse the tasks of every tag. Raises RunnerError if the file is invalid."""
     try:
@@ -215,9 +209,6 @@ def _priority(value: object) -> str:
         return PRIORITIES[int(value)]
     word = str(value or "").casefold()
     return word if word in PRIORITIES else ""
-
-
-# --- beads ----------------------------------------------------------------------------
 
 
 def read_beads(text: str) -> ForeignPlan:
@@ -294,8 +285,6 @@ def with_children(
         yield replace(task, needs=needs, is_group=not task.paths)
 
 
-# --- Backlog.md -----------------------------------------------------------------------
-
 _HEAD = re.compile(r"\A---[ \t]*\r?\n(?P<head>.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _STATUS = re.compile(
     r"^status:[ \t]*(?P<quote>['\"]?)(?P<word>[^'\"\r\n#]*?)(?P=quote)[ \t]*(?:#[^\r\n]*)?\r?$",
@@ -313,26 +302,26 @@ _BARE_NAME = re.compile(r"^([ \t]*(?:-|\w+:)[ \t]+)(@[^\r\n]*?)(?=[ \t]*\r?$)", 
 """People as written by old versions of the tool, `assignee: @ada`: not valid YAML."""
 
 
-def read_backlog(text: str, *, done: str = "Done", still_open: str = "To Do") -> ForeignPlan:
+def read_backlog(text: str) -> ForeignPlan:
     """Parse the one task of a Backlog.md file. Raises RunnerError if it is invalid."""
-    task = _of_backlog(text, done, still_open)[0]
+    task = _of_backlog(text)[0]
     return ForeignPlan(Form.BACKLOG, (task,))
 
 
 def parent_of(text: str) -> str:
     """Return the parent in a Backlog.md file, or ""."""
-    return _of_backlog(text, "", "")[1]
+    return _of_backlog(text)[1]
 
 
-def _of_backlog(text: str, done: str, still_open: str) -> tuple[ForeignTask, str]:
+def _of_backlog(text: str) -> tuple[ForeignTask, str]:
     found = _HEAD.match(text)
     head = _read_head(found["head"]) if found else None
     if found is None or head is None or not _plain(head.get("id")):
         raise RunnerError("not a Backlog.md task: its front matter cannot be read")
     mark, state = None, ForeignState.OPEN
     if status := _STATUS.search(text, found.start("head"), found.end("head")):
-        mark = DoneMark(status.start("word"), status.end("word"), done, still_open)
-        state = ForeignState.DONE if status["word"] == done else _state(status["word"])
+        mark = DoneMark(status.start("word"), status.end("word"), "Done", "To Do")
+        state = ForeignState.DONE if status["word"] == "Done" else _state(status["word"])
     body = text[found.end() :]
     asked = _ACCEPTANCE.search(body) or _OLD_ACCEPTANCE.search(body)
     match = _DESCRIPTION.search(body)

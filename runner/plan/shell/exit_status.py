@@ -14,7 +14,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from runner.lazy_pattern import regex
-from runner.plan.commands import swallows_failure
 from runner.plan.shell.programs import (
     exit_of_failed_tests,
     find_bypass,
@@ -22,7 +21,7 @@ from runner.plan.shell.programs import (
     programs_of,
     without_bypass,
 )
-from runner.plan.shell.shell_commands import commands_of, script_of, tests_among
+from runner.plan.shell.shell_commands import commands_of, script_of, swallows_failure, tests_among
 from runner.plan.shell.syntax import ShellSyntaxError, read_commands
 from runner.process.own_command import run_enclosed
 from runner.text.display import code_span
@@ -232,7 +231,7 @@ def no_proof_in(contract: TestContract) -> NoProof | None:
     by, program = code_span(found.by), code_span(found.program)
     message = f"cannot fail: {by} swallows the exit code of {program}"
     if found.by.startswith("&>"):
-        message = f"cannot fail if /bin/sh is not bash: `&>` then does not wait for {program}"
+        message = f"cannot fail if /bin/sh is not bash: its `&>` does not wait for {program}"
     return NoProof(found.by, message, f"write it as {code_span(found.right)}")
 
 
@@ -270,9 +269,6 @@ def deciding_command(line: str) -> Simple | None:
     every = [one for one in commands_of(line) if one.words]
     working = [one for one in every if program_of(one).name not in _PREPARES]
     return next(reversed(tests_among(every) or working), None)
-
-
-# --- what to write instead ----------------------------------------------------------------
 
 
 def _by(command: Simple, line: str) -> str:

@@ -143,9 +143,6 @@ def find_pytest_words(line: str) -> tuple[tuple[str, ...], tuple[str, ...]] | No
     return (version, *options), tuple(sorted(paths))
 
 
-# --- the commands of a line ---------------------------------------------------------------
-
-
 def _test_commands(line: str) -> Iterator[tuple[list[str], str]]:
     """Yield words and tool of each test command, and of its variables."""
     every = commands_of(line)

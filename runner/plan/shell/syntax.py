@@ -187,8 +187,6 @@ class _Reader:
             # A here document is only complete after its line has ended.
             self.found.append(one._replace(documents=draft.documents))  # type: ignore[arg-type]
 
-    # --- between the words ------------------------------------------------------------
-
     def _skip_blanks(self) -> None:
         if found := _BLANK.match(self.text, self.at):
             self.at = found.end()
@@ -265,8 +263,6 @@ class _Reader:
             self.at = min(found.end() + 1 if found else stop, len(self.text))
         self.documents.clear()
 
-    # --- words ------------------------------------------------------------------------
-
     def _take_word(self) -> ShellWord:
         """Read the next word; raises an error if there is none."""
         start, text = self.at, self.text
@@ -277,7 +273,7 @@ class _Reader:
         while self.at < len(text):
             letter = text[self.at]
             if letter in "<>" and text.startswith("(", self.at + 1):
-                value.append(self._take_list(2))  # process substitution
+                value.append(self._take_list())  # process substitution
             elif letter in _ENDS_WORD:
                 break
             elif letter == "\\":
@@ -327,7 +323,7 @@ class _Reader:
         if text.startswith("$((", start):
             self.at = self._find_arithmetic_end(start + 1)
         elif text.startswith("$(", start):
-            return self._take_list(2)
+            return self._take_list()
         elif text.startswith("${", start):
             end = text.find("}", start)
             self.at = len(text) if end < 0 else end + 1
@@ -344,9 +340,9 @@ class _Reader:
             self.at += 1
         return text[start : self.at]
 
-    def _take_list(self, opening: int) -> str:
+    def _take_list(self) -> str:
         start = self.at
-        self.at += opening
+        self.at += 2  # `$(` or `<(`
         self.depth += 1
         self.read_list(")")
         self.depth -= 1

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from runner.config.permissions import write_finding
 from runner.context.task_plan import files_of, plan_text, redact_plan, relate_paths
 from runner.implementers.base import WorkResult
-from runner.journal.plan_fold import CHECK
+from runner.journal.session_fold import CHECK
 from runner.model import Ending, Finding, ReviewMode
 from runner.run.reviewers import ask_review_command, review_by_agent
 from runner.secrets.redact import redact

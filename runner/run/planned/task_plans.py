@@ -16,8 +16,8 @@ from runner.journal.events import (
     TaskApproved,
     TaskBlocked,
 )
-from runner.journal.plan_fold import CHECK, PHASE, PLAN, is_about_the_plan, waits
 from runner.journal.session_events import PlanProposed, PlanReviewed
+from runner.journal.session_fold import CHECK, PHASE, PLAN, is_about_the_plan, plan_waits
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, Ending, Finding, Reason, ReviewMode, Status, digest_of
 from runner.repo.refs import sweep_drafts
@@ -109,7 +109,7 @@ class TaskPlans(Struct):
         if self.mode is ReviewMode.PROMPT and self.asker is None:
             return
         for task in tasks:
-            if waits(self.journal.state.task(task.id)):
+            if plan_waits(self.journal.state.task(task.id)):
                 event = TaskApproved(by="runner", note="its plan may be reviewed now")
                 self.journal.note(event, task=task.id)
 

@@ -20,7 +20,7 @@ from receivers import Receiver, a_nats_server, ask, messages_of, write_journal
 
 from runner import effects
 from runner.config.paths import Places
-from runner.config.setting_types import receiver_address
+from runner.config.schema import receiver_address
 from runner.errors import RunnerError
 from runner.extensions.telemetry import delivery
 from runner.extensions.telemetry.delivery import (

@@ -6,7 +6,7 @@ import pytest
 
 from runner.errors import RunnerError
 from runner.plan.foreign import find_form, read_foreign
-from runner.plan.foreign.base import ForeignState, Form, paths_in
+from runner.plan.foreign.tasks import ForeignState, Form, paths_in
 from runner.plan.foreign.trackers import parent_of
 
 SPEC_KIT = """# Tasks: Bookings

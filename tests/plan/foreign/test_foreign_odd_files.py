@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runner.plan.foreign import find_form, read_foreign
-from runner.plan.foreign.base import ForeignState, Form
+from runner.plan.foreign.tasks import ForeignState, Form
 
 SPEC_KIT = """\
 # Tasks\r

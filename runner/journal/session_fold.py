@@ -1,7 +1,4 @@
-"""Fold the events of a task's own plan: sessions, reviews, stored phases.
-
-What a failed attempt, and what any attempt used, make of the task it was at.
-"""
+"""Fold the events of a task's sessions: its own plan with its phases, and permission questions."""
 
 from __future__ import annotations
 
@@ -17,9 +14,8 @@ if TYPE_CHECKING:
 
     from runner.journal import session_events
     from runner.journal.events import Record
-    from runner.journal.task_state import Open
+    from runner.journal.task_state import Open, TaskState
     from runner.model import Digest
-
 
 CHECK = "plan"
 """Check name of findings about a plan."""
@@ -73,8 +69,8 @@ def iteration(reason: str) -> Finding:
     """Return the next planning session's finding on a plan that was sent back."""
     return Finding(
         check=CHECK,
-        message=f"the plan needs iteration: {reason or 'no reason given'}",
-        hint="revise the plan as the reason says",
+        message=f"the plan was rejected: {reason or 'no reason given'}",
+        hint="revise the plan to fix what the reason names",
     )
 
 
@@ -103,7 +99,7 @@ def phase_kept(task: TaskState, was: Open, seconds: float, kept_as: tuple[str, s
     return replace(back, kept=kept, tries=(), findings=())
 
 
-def waits(task: TaskState) -> bool:
+def plan_waits(task: TaskState) -> bool:
     """Return whether a task is blocked until a person decides about its plan."""
     if task.planned is None or task.planned.approved:
         return False
@@ -121,9 +117,6 @@ def still_planned(task: TaskState, what: Digest) -> TaskState:
     if task.planned is None or task.planned.what == what:
         return task
     return replace(task, planned=None, kept=None)
-
-
-# --- attempt fold ---------------------------------------------------------------------
 
 
 _OF_ANOTHER_KIND = (Failure.TRANSIENT, Failure.INFRASTRUCTURE)
@@ -169,4 +162,64 @@ def with_try(
         landed=None,
         cause=record.id,
         origin=record.origin,
+    )
+
+
+PERMISSION = "permission"
+"""Check name of a refusal by a rule or a person."""
+_MOST_QUESTIONS = 50
+"""Pending questions of one attempt; further ones are ignored."""
+
+
+def fold_asked(task: TaskState, record: Record, event: session_events.PermissionAsked) -> TaskState:
+    """Add a permission question to the task, unless it is already there."""
+    del record
+    known = {(one.tool, one.subject) for one in task.asks}
+    if (event.tool, event.subject) in known or len(task.asks) >= _MOST_QUESTIONS:
+        return task
+    return replace(task, asks=(*task.asks, event))
+
+
+def fold_answered(
+    task: TaskState, record: Record, event: session_events.PermissionAnswered
+) -> TaskState:
+    """Apply a person's answer to one call; after the last answer the task is PENDING."""
+    waited, call = permission_waits(task), (event.tool, event.subject)
+    asks = tuple(one for one in task.asks if (one.tool, one.subject) != call)
+    others = tuple(one for one in task.answers if (one.tool, one.subject) != call)
+    answers = others if event.once else (*others, event)
+    task = replace(task, asks=asks, answers=answers)
+    if not waited:
+        return task
+    rest = tuple(
+        one for one in task.findings if one.check != PERMISSION or one.path != event.subject
+    )
+    answered = replace(task, findings=rest if event.allowed else (_make_denial(event), *rest))
+    if asks:
+        return answered
+    return replace(
+        answered,
+        status=Status.PENDING,
+        note="",
+        reason=None,
+        tries=(),
+        cause=record.id,
+        origin=record.origin,
+    )
+
+
+def permission_waits(task: TaskState) -> bool:
+    """Return whether a task is blocked until a person answers its permission questions."""
+    if not task.asks or task.held is not None:
+        return False
+    return task.status is Status.BLOCKED and task.reason is Reason.REVIEW
+
+
+def _make_denial(event: session_events.PermissionAnswered) -> Finding:
+    """Return the next attempt's finding on a no."""
+    return Finding(
+        check=PERMISSION,
+        message=f"permission denied for {event.tool} {event.subject}: {event.reason}",
+        path=event.subject if event.tool in ("write_file", "modify_file") else "",
+        hint="use another approach",
     )

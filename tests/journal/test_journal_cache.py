@@ -2,14 +2,14 @@ import pytest
 from journal_story import whole_story
 
 from runner.errors import RunnerError
-from runner.journal import record_index
-from runner.journal.record_index import RecordIndex, select_records
+from runner.journal import journal_cache
+from runner.journal.journal_cache import RecordIndex, select_records
 from runner.journal.records import encode
 
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
-    monkeypatch.setattr(record_index, "WORTH_SAVING", 1)
+    monkeypatch.setattr(journal_cache, "WORTH_SAVING", 1)
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b"".join(map(encode, whole_story())))
     return path

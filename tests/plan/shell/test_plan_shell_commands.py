@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runner.lazy_pattern import regex
-from runner.plan import commands
 from runner.plan.checks import check_plan
-from runner.plan.commands import executables, shell_operator, swallows_failure
 from runner.plan.document import read_plan
+from runner.plan.shell import shell_commands
+from runner.plan.shell.shell_commands import executables, shell_operator, swallows_failure
 from runner.plan.spans import Spans
 
 
@@ -120,7 +120,7 @@ _SIGNS = "ab. ,:/=+@%-_7\t#'\"\\;&|()<>$*~é!{}\n"
 def test_a_plain_line_is_cut_into_the_words_that_shlex_finds(line):
     fast = (executables(line), shell_operator(line))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(commands, "_PLAIN", regex(r"(?!)"))
+        patch.setattr(shell_commands, "_PLAIN", regex(r"(?!)"))
         executables.cache_clear()
         assert (executables(line), shell_operator(line)) == fast
     executables.cache_clear()

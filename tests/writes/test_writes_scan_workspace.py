@@ -98,8 +98,8 @@ def test_what_a_tool_could_not_read_is_a_note(tmp_path):
     changes = [a_change(path, b"x") for path in ("a.go", "b.go", "a.js", "b.ts")]
     report = looked_at(laboratory, *changes)
     assert [(note.path, note.message) for note in report.notes] == [
-        ("b.ts", "eslint did not scan this: line 1: Unexpected token :"),
-        ("b.go", "gosec did not scan this: line 2: undefined: y"),
+        ("b.ts", "eslint did not scan this file: line 1: Unexpected token :"),
+        ("b.go", "gosec did not scan this file: line 2: undefined: y"),
     ]
 
 
@@ -174,10 +174,10 @@ def test_nothing_is_copied_where_no_tool_is_installed_or_called_for(tmp_path):
     assert looked_at(laboratory, *changes) == SastReport(unread=unread)
     rules = "install semgrep with a .semgrep.yml, or"
     assert unread == (
-        f"nothing scans .go: {rules} gosec",
-        f"nothing scans .js: {rules} eslint with eslint-plugin-security",
-        f"nothing scans .rs: {rules} cargo-audit",
-        "nothing scans Cargo.lock: install cargo-audit",
+        f"no scanner for .go is installed: {rules} gosec",
+        f"no scanner for .js is installed: {rules} eslint with eslint-plugin-security",
+        f"no scanner for .rs is installed: {rules} cargo-audit",
+        "no scanner for Cargo.lock is installed: install cargo-audit",
     )
     assert laboratory.specimen(changes) is None
     without = a_laboratory(tmp_path, {"semgrep": "exit 9", "eslint": "exit 9"})

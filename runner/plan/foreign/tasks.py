@@ -1,4 +1,4 @@
-"""Render another tool's task as a TASK-GRAPH.md section with safe fields only.
+"""The tasks of another tool's file, and their TASK-GRAPH.md sections with safe fields only.
 
 Whatever was written there (headings, fences with commands, fields, `!` lines) arrives as plain
 words; `parses_back` reads the section again and tells whether that is so.
@@ -7,21 +7,118 @@ words; `parses_back` reads the section again and tells whether that is so.
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from runner.model import Budget, Network, Status
+from runner.model.grades import is_code, is_document
 from runner.model.task import MILESTONE, PRIORITIES, AcceptanceItem
 from runner.plan.document import read_plan
 from runner.plan.field_names import parse_name
-from runner.plan.inline import plain
+from runner.plan.markdown_text import plain
 from runner.plan.status import write_status
 from runner.plan.task_ids import LONGEST_TITLE
 from runner.secrets.redact import redact
 
 if TYPE_CHECKING:
     from runner.model import Task
+
+
+class Form(StrEnum):
+    """A tool whose files are read."""
+
+    SPEC_KIT = "spec-kit"
+    KIRO = "kiro"
+    OPENSPEC = "openspec"
+    BACKLOG = "backlog"
+    TASK_MASTER = "task-master"
+    BEADS = "beads"
+    CHECKLIST = "checklist"
+
+
+class ForeignState(StrEnum):
+    """The file's data about a task."""
+
+    OPEN = "open"
+    DONE = "done"
+    DROPPED = "dropped"
+    """Cancelled or deleted there: reported, not imported."""
+
+
+class DoneMark(Struct, frozen=True):
+    """The place of a task's done mark in a file; in characters of its text, from 0."""
+
+    start: int
+    end: int
+    done: str
+    """Mark of a finished task."""
+    open: str
+    """Mark of an open task."""
+
+
+class ForeignTask(Struct, frozen=True):
+    """A task as another tool's file has it."""
+
+    key: str
+    """Name in the file (`T012`, `2.1`, `bd-a1b2`); a plain item has its line."""
+    title: str
+    line: int
+    """Line number, from 1."""
+    state: ForeignState
+    mark: DoneMark | None
+    needs: tuple[str, ...] = ()
+    """Keys of its dependencies."""
+    is_group: bool = False
+    """Whether its work consists of other tasks, on which it then depends."""
+    paths: tuple[str, ...] = ()
+    acceptance: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    priority: str = ""
+    prose: str = ""
+
+
+class ForeignPlan(Struct, frozen=True):
+    """One file of another tool."""
+
+    form: Form
+    tasks: tuple[ForeignTask, ...]
+    left: tuple[tuple[int, str], ...] = field(default=())
+    """Parts without a place in a plan: line (from 1) and text of each."""
+
+
+_SUFFIX = r"\.[A-Za-z][A-Za-z0-9]{0,7}"
+_QUOTED = re.compile(r"`([^`\s]+)`")
+_BARE = re.compile(rf"(?<![\w`/.:@-])((?:[\w.@-]+/)+[\w.@-]*{_SUFFIX})(?![\w/`])")
+_PATH = re.compile(
+    rf"(?!.*://)(?!/)(?!.*(?:^|/)\.\.(?:/|$))(?:[\w.@()\[\]-]+/)*[\w.@()\[\]-]*{_SUFFIX}\Z"
+)
+_CALL = re.compile(r"[()=;|$<>]")
+_DATA = re.compile(
+    r".*\.(?:json|jsonc|ya?ml|toml|ini|cfg|conf|env|xml|csv|tsv|css|scss|html?|lock|proto|graphql|svg)\Z"
+)
+
+
+def paths_in(text: str) -> tuple[str, ...]:
+    """Return the files named in a text, in backquotes or with folder and suffix."""
+    quoted = (one for one in _QUOTED.findall(text) if _is_path(one))
+    bare = (one for one in _BARE.findall(text) if _is_path(one))
+    return tuple(dict.fromkeys((*quoted, *bare)))
+
+
+def _is_path(text: str) -> bool:
+    if _CALL.search(text) or not _PATH.match(text):
+        return False
+    return "/" in text or is_code(text) or is_document(text) or bool(_DATA.match(text))
+
+
+def title_of(text: str) -> str:
+    """Return a title on one line without comments and strong emphasis."""
+    words = re.sub(r"<!--.*?-->", " ", text)
+    words = re.sub(r"(\*\*|__)(.+?)\1", r"\2", words)
+    return " ".join(words.split()).rstrip("#").strip(" \t:")
+
 
 _OPENING = re.compile(r"([#>|!+*=~`<\[\\_-]|\d+(?=[.)]))")
 _LONGEST = 4_000
