@@ -63,7 +63,7 @@ def make_clone(source: Repository, remote: str, base: str, place: Path) -> None:
         )
     if answer.exit:
         raise RunnerError(
-            f"{base} of {remote} cannot be cloned",
+            f"branch {base} of {remote} cannot be cloned",
             detail=answer.stderr.strip()[-2000:],
             hint=f"check the address and your login: git ls-remote {remote}",
         )
@@ -120,7 +120,7 @@ def make_refusal(what: str, output: str) -> RunnerError:
     return RunnerError(
         f"{ORIGIN} rejected {what}",
         detail=output,
-        hint="the account that builds here needs permission to push branches",
+        hint="let the account that git uses here push branches to {ORIGIN}",
         code=ExitCode.CONFLICT,
     )
 

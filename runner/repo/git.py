@@ -71,7 +71,7 @@ class GitError(RunnerError):
     def __init__(self, verb: str, stderr: str, status: int, folder: Path | None = None) -> None:
         hint = ""
         if "dubious ownership" in stderr:
-            hint = f"if you trust it: git config --global --add safe.directory {folder}"
+            hint = f"if you trust this folder: git config --global --add safe.directory {folder}"
         super().__init__(f"git {verb} failed", detail=stderr.strip(), hint=hint)
         self.stderr = stderr
         self.exit = status
@@ -85,7 +85,7 @@ class StoppedError(RunnerError):
     """Whoever waited wants it no more: the run ends, or a person ended the task."""
 
     def __init__(self) -> None:
-        super().__init__("stopped before it finished")
+        super().__init__("the git command was stopped before it finished")
 
 
 class UnusualError(Exception):
@@ -154,7 +154,7 @@ class Git(Struct, frozen=True):
         """
         process = self.start(*words)
         if process.stdin is None or process.stdout is None:
-            raise GitError(words[0], "it has no pipes", -1)
+            raise GitError(words[0], "the git process has no pipes", -1)
         commits = False
         try:
             with suppress(BrokenPipeError):
@@ -184,7 +184,7 @@ class Git(Struct, frozen=True):
         process: RunningProcess | None = running.proc
         running.proc = None  # so that its finaliser leaves the process to us
         if process is None:
-            raise GitError(words[0], "it did not start", -1)
+            raise GitError(words[0], "the git process did not start", -1)
         return process
 
     def _variables(self) -> dict[str, str]:

@@ -138,7 +138,7 @@ def address_of(repository: Repository, remote: str) -> str:
         raise _make_refusal(f"the remote {remote!a} has no address", hint)
     helper = _HELPER.match(address)
     if helper and helper[1].lower() not in _find_allowed(configuration):
-        raise _make_refusal(f"the address of {remote!a} names a program, {helper[1]}", hint)
+        raise _make_refusal(f"the address of {remote!a} would start the program {helper[1]}", hint)
     folder = _folder(address)
     if folder is None:
         return address

@@ -39,20 +39,22 @@ _LONGEST = 2000
 def require_address(address: str) -> str:
     """Return a permitted repository address with an absolute path. Raises RunnerError."""
     if not address or address.startswith("-") or not address.isprintable() or " " in address:
-        raise _refuse(address, "not a valid address of a repository")
+        raise _refuse(address, "not a valid repository address")
     if _HELPER.match(address):
-        raise _refuse(address, "this address names a program that git would run")
+        raise _refuse(address, "git would run the program that this address names")
     if "://" in address:
         try:
             parts = urlsplit(address)
         except ValueError as error:  # a bracket without its end, letters that stand for others
-            raise _refuse(address, "not a valid address of a repository") from error
+            raise _refuse(address, "not a valid repository address") from error
         if parts.scheme not in PROTOCOLS.split(":"):
             raise _refuse(address, f"{parts.scheme} is not a supported protocol")
         if parts.password is not None or redact(address) != address:  # a token as a name, too
-            raise _refuse("", "an address must not contain a password: everybody can read it")
+            raise _refuse(
+                "", "an address must not contain a password: it is stored where others can read it"
+            )
         if parts.netloc.startswith("-"):  # ssh would read it as an option
-            raise _refuse(address, "not a valid address of a repository")
+            raise _refuse(address, "not a valid repository address")
         return address
     # Neither raises: a name may be too long for the system, and a user in it unknown.
     if _SSH.match(address) and not os.path.exists(address):  # noqa: PTH110
@@ -81,7 +83,7 @@ def login_variables(address: str, credential: str, environ: Mapping[str, str]) -
         )
     if not environ.get(credential):
         raise RunnerError(
-            f"the variable {credential} is not set here",
+            f"the environment variable {credential} is not set",
             hint=f"set {credential}=… in the environment that builds {address}",
         )
     parts = urlsplit(address)
@@ -104,9 +106,10 @@ def require_permitted(address: str, credential: str, permitted: Collection[str])
     host = urlsplit(address).netloc.rpartition("@")[2] if "://" in address else ""
     if credential and f"{credential}@{host}" not in permitted:
         raise RunnerError(
-            f"{credential} may not be sent to {host or 'this address'} from here",
+            f"your settings do not allow sending {credential} to {host or 'this address'}",
             where=address,
-            hint=f'set team.worker_credentials = ["{credential}@{host or "HOST"}"] yourself',
+            hint="add this to your own settings: "
+            f'team.worker_credentials = ["{credential}@{host or "HOST"}"]',
         )
 
 
@@ -120,7 +123,7 @@ def require_within(address: str, folders: Collection[str]) -> None:
     kept = (Path(os.path.realpath(os.path.expanduser(one))) for one in folders)  # noqa: PTH111
     if not any(place.is_relative_to(one) for one in kept):
         raise RunnerError(
-            "a path of this machine is built only if its own settings allow it",
+            "your settings do not allow building a repository in this folder",
             where=address,
             hint=f'set team.worker_folders = ["{place.parent}"] in your own settings',
         )
@@ -151,7 +154,7 @@ def find_branches(
         answer = _ask(Path(box), environ, *words, "HEAD", "refs/heads/*", stopped=stopped)
     if answer.exit:
         raise RunnerError(
-            "this repository does not answer",
+            "the repository does not answer",
             where=address,
             detail=answer.stderr.strip()[-_LONGEST:],
             hint=f"check the address and your login: git ls-remote {address}",
@@ -203,7 +206,7 @@ def clone_address(
     if answer.exit:
         shutil.rmtree(new, ignore_errors=True)
         raise RunnerError(
-            f"{base} cannot be cloned",
+            f"branch {base} cannot be cloned",
             where=address,
             detail=answer.stderr.strip()[-_LONGEST:],
             hint=f"check the address and your login: git ls-remote {address}",
@@ -231,7 +234,7 @@ def update_mirror(
         answer = _ask(mirror.parent, environ, *hooks, *made, seconds=_LONG, stopped=stopped)
     if answer.exit:
         raise RunnerError(
-            "this repository cannot be copied",
+            "the repository cannot be cloned",
             where=address,
             detail=answer.stderr.strip()[-_LONGEST:],
             hint=f"check the address and your login: git ls-remote {address}",

@@ -163,7 +163,9 @@ def put(tree: Path, path: str, mode: int, content: bytes | None) -> None:
     try:
         opened = open_folders(tree, parts[:-1], make=content is not None)
     except NotADirectoryError as error:
-        raise RunnerError(f"{path} cannot be written: a part of it is not a folder") from error
+        raise RunnerError(
+            f"{path} cannot be written: one of its parents is not a folder"
+        ) from error
     try:
         if len(opened) == len(parts):
             _replace(opened[-1], parts[-1], mode, content)

@@ -121,8 +121,8 @@ def test_ssh_is_asked_by_the_persons_own_command_also_one_for_this_folder(clone,
 @pytest.mark.parametrize(
     ("address", "why"),
     [
-        ("ext::sh -c 'touch pwned'", "names a program, ext"),
-        ("fd::3", "names a program, fd"),
+        ("ext::sh -c 'touch pwned'", "would start the program ext"),
+        ("fd::3", "would start the program fd"),
         ("inner.git", "is inside this repository"),
         ("file://{root}/inner.git", "is inside this repository"),
         ("--upload-pack=touch pwned", "has no address"),
@@ -155,7 +155,7 @@ def test_a_helper_that_the_person_allows_is_used_but_none_that_runs_anything(
     if may:
         assert address_of(clone, "origin") == f"{helper}::touch pwned"
         return
-    with pytest.raises(RunnerError, match="names a program"):
+    with pytest.raises(RunnerError, match="would start the program"):
         address_of(clone, "origin")
 
 

@@ -184,7 +184,7 @@ def test_of_a_proposal_that_is_too_large_nothing_else_is_advised(workplace):
     assert "Output files line of its section" not in said
     assert "git ignores" not in said
     assert len(workplace.happened("attempt.started")) == 2
-    too_large = "b.bin has 62,914,560 bytes; the limit for a file is 52,428,800"
+    too_large = "b.bin has 62,914,560 bytes; the limit for one file is 52,428,800"
     steps = [line for line in said.splitlines() if line.startswith("  next: ")]
     for id_, step in zip(("TASK-001", "TASK-002"), steps, strict=True):
         assert f"BLOCKED {id_} (checks): {too_large}" in said
