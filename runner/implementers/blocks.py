@@ -46,7 +46,7 @@ class Blocks(Struct, frozen=True):
             return Finding(
                 CHECK,
                 f"{task.id} has no file blocks",
-                hint="add one (```python file=PATH), or name another Implementer",
+                hint="add a block (```python file=PATH), or name another Implementer",
             )
         return cls(repeatable=all(block.kind is not BlockKind.RUN for block in task.blocks))
 

@@ -46,7 +46,7 @@ _LONGEST_SUMMARY = 200
 _OBSTACLE = regex(r"\W{0,12}(?P<report>I cannot, because \w.*)", re.IGNORECASE)
 """Report of an implementer that a task cannot be done as written, as the brief requests."""
 _MINUTE = 60
-_MISSING = "create and commit the program that it names, or fix the command"
+_MISSING = "create and commit the program that the command names, or fix the command"
 
 
 def work(
@@ -86,7 +86,7 @@ def failure(ran: Ran, context: ImplementerContext, what: str, line: str = "") ->
 
 def _words(ran: Ran, context: ImplementerContext, line: str) -> tuple[str, str]:
     limits = context.limits
-    longer = f"raise its limit, such as - Timeout: {_twice(limits.hard)}, or make it faster"
+    longer = f"raise the task's limit, such as - Timeout: {_twice(limits.hard)}, or make it faster"
     if ran.ended is Ended.EXITED:
         bound = context.find_met_bound(line, ran.tail, ran.exit)
         # Exit codes of a shell that cannot start a program (POSIX, Exit Status for Commands).
@@ -189,7 +189,7 @@ class CommandLine(Struct, frozen=True):
             return cls(line)
         return Finding(
             CHECK,
-            f"{task.id} has no Command, and the settings have none",
+            f"{task.id} has no Command, and build.command is not set",
             hint="add - Command: `…`, or set build.command in the settings",
         )
 

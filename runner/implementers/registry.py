@@ -88,9 +88,8 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
         return Finding(
             CHECK,
             NOBODY,
-            hint="write its files as blocks (```python file=PATH); or add - Command: … and what "
-            "proves its work; or name an agent: - Implementer: claude, or build.implementer = … in "
-            "the settings",
+            hint="in the plan, add file blocks (```python file=PATH), or - Command: … and a test "
+            "contract, or an agent: - Implementer: claude; or set build.implementer",
         )
     kind = _find_kind(name)
     if kind is None and is_acp(name):

@@ -87,9 +87,9 @@ class Place(Struct, frozen=True):
         """The project's folder in the tree. Raises RunnerError where a link leads away from it."""
         if (folder := self.folders[-1]) != self.tree / self.start:
             raise RunnerError(
-                "a symbolic link is in place of the project's folder",
+                "the project's folder is a symbolic link in the scratch tree",
                 where=self.start,
-                hint="the runner never follows links",
+                hint="remove the link: the runner does not follow links",
                 code=ExitCode.CONFLICT,
             )
         return folder

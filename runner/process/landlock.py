@@ -233,7 +233,7 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Landlock | s
         return "Landlock exists only on Linux"  # elsewhere the same numbers are other system calls
     version = syscalls.landlock_version()
     if version < OLDEST:
-        return f"Landlock needs Linux 6.2 and must be enabled (version {version} of {OLDEST})"
+        return f"the kernel has Landlock version {version}; the runner needs {OLDEST} (Linux 6.2)"
     problems: list[str] = []
 
     def attempt() -> None:
@@ -245,7 +245,7 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Landlock | s
             # Opening this device for writing has no effect and succeeds for any user without rules:
             # so a failure is Landlock's.
             code, words = capture(["/bin/sh", "-c", "true >/dev/full"], Path("/"), {}, 10.0)
-            problems.append("" if code else f"it did not block a write: {words!r}")
+            problems.append("" if code else f"Landlock did not block a write: {words!r}")
         except OSError as problem:
             problems.append(f"{problem.filename}: {problem.strerror}")
 

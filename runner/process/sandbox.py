@@ -160,9 +160,9 @@ def choose_sandbox(
     Raises RunnerError when the word is unknown, or what it names does not work here.
     """
     if wanted not in WORDS:
-        raise RunnerError(f'unknown sandbox "{wanted}"', hint=f"one of {', '.join(WORDS)}")
+        raise RunnerError(f'unknown sandbox.kind "{wanted}"', hint=f"one of {', '.join(WORDS)}")
     if wanted == "none":
-        return NoSandbox("disabled in the settings")
+        return NoSandbox('sandbox.kind = "none"')
     found = _probe(wanted, read, hidden)
     if isinstance(found, str):
         raise RunnerError(
@@ -176,7 +176,7 @@ def choose_sandbox(
 def explain_opening(settings: Path = Path("/proc/sys")) -> str:
     """Return how a person can make bubblewrap work on this machine."""
     if sys.platform == "darwin":
-        return 'sandbox.kind = "seatbelt" in your own settings'
+        return 'set sandbox.kind = "seatbelt" in your own settings'
     if which("bwrap", os.environ) is None:
         return "apt-get install bubblewrap"
     for name, closed, opening in _CLOSED:
@@ -186,7 +186,7 @@ def explain_opening(settings: Path = Path("/proc/sys")) -> str:
             continue
         if value.strip() == closed:
             return opening
-    return "allow user namespaces when you start this machine or container"
+    return "allow user namespaces in the settings of this container or virtual machine"
 
 
 def landlock_gaps(read: tuple[Path, ...] = ()) -> tuple[str, ...]:
@@ -369,4 +369,4 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Bubblewrap |
         code, output = capture(found.trial(), Path("/"), {}, _PATIENCE)
         if code == 0:
             return found
-    return output.decode("utf-8", "replace").strip() or "it exited without output"
+    return output.decode("utf-8", "replace").strip() or "bubblewrap failed without output"

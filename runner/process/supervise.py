@@ -111,7 +111,7 @@ def _cannot_start(problem: OSError, *, gone: bool) -> RunnerError:
         message = "the scratch tree is missing: something removed it before a command started"
     else:
         message = f"this machine cannot start commands: {problem.strerror}"
-    hint, where = "the task is not the cause; run again to continue", str(problem.filename or "")
+    hint, where = "this is not the task's fault; run again to continue", str(problem.filename or "")
     return RunnerError(message, where=where, hint=hint, code=ExitCode.CONFLICT)
 
 

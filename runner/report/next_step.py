@@ -34,8 +34,8 @@ LACKING = {
     Reason.SECRET: _MISSING,
     Reason.TOOL: _MISSING,
     Reason.ROOT: (
-        "do it yourself and set its Status to DONE, or remove root (Requires, sudo) from it;"
-        " then `runner`"
+        "do the task yourself and set its Status to DONE, or remove root (Requires, "
+        "sudo) from the task; then `runner`"
     ),
     Reason.POLICY: "fix its section (`runner validate` shows the problem), then `runner`",
     Reason.PROOF: f"{PROOF_HINT}; then `runner`",

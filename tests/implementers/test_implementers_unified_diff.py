@@ -87,7 +87,7 @@ def test_removed_lines_that_look_like_headers_are_lines():
         (b"", "no hunk"),
         (b"just words\n", "no hunk"),
         (b"@@ nonsense @@\n-a\n", "must begin with"),
-        (b"@@ -1,2 +1,2 @@\n one\n-two\n", "before its header says"),
+        (b"@@ -1,2 +1,2 @@\n one\n-two\n", "its header says more"),
         (b"@@ -1,1 +1,1 @@\n-one\n+1\n+1.5\n", "more than 1 old"),
         (b"@@ -1 +1 @@\n\\ No newline\n", "no line precedes the missing newline"),
         (b"--- a/other.txt\n+++ b/other.txt\n@@ -1 +1 @@\n-one\n+1\n", "is for 'a/other.txt'"),

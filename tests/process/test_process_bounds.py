@@ -127,7 +127,7 @@ def test_what_is_not_held_is_said_for_each_bound():
     assert explain_unheld(Limits(), Grounds()) == ()
     old = Grounds(cpu="/cpu", blkio="/blkio")
     (first, second) = explain_unheld(with_device(asked, Path("/proc")), old)
-    assert "disk is not enforced: the disk of the scratch trees has no number" in first
+    assert "limits.disk is not enforced: the scratch trees are on no block device" in first
     assert "io is not enforced" in second
     known = Limits(processors=2, disk=10, io=10, device="8:0")
     assert [line.split()[0] for line in explain_unheld(known, old)] == ["disk", "io"]

@@ -68,7 +68,7 @@ def test_inside_a_named_host_answers_others_are_refused_and_there_is_no_other_wa
     assert lines[2] == f"refused HTTP Error 403: {bad.name} was refused: {why}"
     assert lines[3].startswith("direct [Errno 111]")
     assert lines[4].startswith("names [Errno")
-    hint = f'(to allow it, set sandbox.registries = ["{bad.name}"] yourself)'
+    hint = f'(to allow it, set sandbox.registries = ["{bad.name}"] in your own settings)'
     assert lines[5:] == [f"runner: {bad.name} could not be reached: {why} {hint}"]
     assert bad.asked == []
     assert [path for _, path, _ in good.asked] == ["/simple/", "/tunnel"]

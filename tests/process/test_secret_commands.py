@@ -14,8 +14,8 @@ VALUE = "Leased-Horse/77+battery"
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        ("exit 3", "it ended with exit code 3"),
-        ("no-such-tool read", "it ended with exit code 127"),
+        ("exit 3", "its command ended with exit code 3"),
+        ("no-such-tool read", "its command ended with exit code 127"),
         ("printf ''", "fewer than 4 characters"),
         (r"printf 'ab\000cd'", "NUL"),
         (r"printf '\377\376ab'", "UTF-8"),
@@ -31,7 +31,7 @@ def test_a_value_that_cannot_be_used_says_why(tmp_path, command, why):
 def test_what_a_failing_tool_says_is_not_repeated(tmp_path):
     line = f"echo {VALUE} >&2; echo {VALUE}; exit 1"
     answer = ask_for_secret(line, tmp_path, os.environ)
-    assert (answer.value, answer.trouble) == ("", "it ended with exit code 1")
+    assert (answer.value, answer.trouble) == ("", "its command ended with exit code 1")
     assert VALUE not in repr(ask_for_secret(f"echo {VALUE}", tmp_path, os.environ))
 
 
@@ -39,7 +39,7 @@ def test_a_slow_command_is_ended_with_all_that_it_started(tmp_path):
     line = f"sleep 300 & echo $! > {tmp_path}/child; wait"
     began = time.monotonic()
     answer = ask_for_secret(line, tmp_path, os.environ, seconds=1)
-    assert answer.trouble == "it printed nothing within 1 s"
+    assert answer.trouble == "its command did not end within 1 s"
     assert time.monotonic() - began < 10
     child = int((tmp_path / "child").read_text())
     for _ in range(50):

@@ -51,10 +51,10 @@ def test_a_task_that_needs_root_names_the_ways_that_work(workplace):
     workplace.plan(a_task("TASK-001", "One", fields=("Requires: root",)))
     ended = workplace.run()
     assert ended.code == 3
-    assert "next: do it yourself and set its Status to DONE" in ended.out
+    assert "next: do the task yourself and set its Status to DONE" in ended.out
     assert "set its Status to DONE" in workplace.status_line("TASK-001")
     why = workplace.runner("why", "TASK-001").out
-    assert "next: do it yourself and set its Status to DONE" in why
+    assert "next: do the task yourself and set its Status to DONE" in why
     said = workplace.runner("approve", "TASK-001")
     assert said.code == 3, said.said
     assert "set its Status to DONE" in said.err

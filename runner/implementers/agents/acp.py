@@ -29,8 +29,8 @@ _LINES: Mapping[str, tuple[str, str]] = {
 _SIGNS = (
     Sign(r"authentication required|auth_required|not logged in", Failure.DETERMINISTIC,
          "log in with the agent itself, or pass its key with agent.env in your own settings"),
-    Sign(r"did not start|exit 12[67]\b|of the protocol, and we speak", Failure.DETERMINISTIC,
-         'check your own settings, such as agent.acp_command = "gemini --acp"'),
+    Sign(r"did not start|exit 12[67]\b|of the protocol, the runner", Failure.DETERMINISTIC,
+         'correct your own settings, such as agent.acp_command = "gemini --acp"'),
     Sign(r"refuses to go on|limit of (?:tokens|requests)", Failure.SEMANTIC,
          "make the task smaller, or describe it in more detail"),
 )  # fmt: skip
@@ -55,7 +55,7 @@ def make_preset(name: str, line: str) -> Preset:
         name=f"{PREFIX}{plain}",
         program=sys.executable,
         checked="version 1 of the protocol",
-        install=install if line == usual and install else "install what agent.acp_command names",
+        install=install if line == usual and install else f"install {first_program(line)}",
         dialect=Dialect.ACP,
         plan=_CLIENT,
         execute=_CLIENT,

@@ -453,7 +453,8 @@ class Following:
         self._quiet_since = None
         rest = self._rest.decode("utf-8", "replace").strip()
         last = rest if rest and not rest.startswith("{") else self._last
-        note = f"last output: {last}" if last else "it may be waiting for the network or a login"
+        waits = "the agent may be waiting for the network or a login"
+        note = f"last output: {last}" if last else waits
         self._transcript.tell(f"no output for {self._patience:g} s; {note}")
 
     def _judge(self) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LOGIN = "log in with the program itself, or set its key in your environment"
 _MODEL = "choose another model: [model] in your settings"
 _MONEY = "check your account at the provider"
-_OPTION = "its version does not support this; update it, or set agent.command in your own settings"
+_OPTION = "update the program, or set agent.command in your own settings"
 LONGEST_WAIT = 24 * 3600.0
 _UNITS = {"m": 60.0, "h": 3600.0}
 

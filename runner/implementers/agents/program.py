@@ -70,7 +70,7 @@ End your answer with one line that is `APPROVE`, or `REJECT: ` and the reason in
 """
 APPROVED = ""
 """Verdict of a review that approves a change."""
-_NOTHING = "nothing at all: the task names no file"
+_NOTHING = "no file, because the task names none"
 
 
 def to_execute(brief: Brief, plan: TaskPlan | None) -> str:
@@ -110,7 +110,7 @@ def verdict_in(text: str) -> str | None:
         if verdict.upper().rstrip(".!") == "APPROVE":
             return APPROVED
         if verdict.upper().startswith("REJECT"):
-            return verdict[len("REJECT") :].lstrip(":*` ").strip() or "it gave no reason"
+            return verdict[len("REJECT") :].lstrip(":*` ").strip() or "no reason given"
     return None
 
 
@@ -173,12 +173,13 @@ class AgentProgram(Struct, frozen=True):
             return session.result
         ruling = verdict_in(session.text)
         if ruling is None:
-            hint = "it must end with APPROVE, or with REJECT: and the reason"
+            hint = "the last line must be APPROVE, or REJECT: and the reason"
             against = Finding(REVIEW, f"{self.name} gave no verdict", hint=hint)
         elif ruling == APPROVED:
             return session.result
         else:
-            against = Finding(REVIEW, f"{self.name} rejects it: {ruling}")
+            what = "plan" if is_plan else "change"
+            against = Finding(REVIEW, f"{self.name} rejects the {what}: {ruling}")
         return replace(session.result, findings=(against,))
 
     def answer(self, brief: Brief, context: ImplementerContext) -> ImplementerAnswer:
@@ -202,8 +203,8 @@ class AgentProgram(Struct, frozen=True):
             return session.result
         plan = plan_in(session.text)
         if plan is None:
-            own = ", or write it to $RUNNER_PLAN; if it makes none, set build.plan_first = false"
-            hint = "end with the plan in a fenced block: ```json plan"
+            own = ", or write it to $RUNNER_PLAN; for no plans, set build.plan_first = false"
+            hint = "end the answer with the plan in a fenced block: ```json plan"
             hint += own if self.line else ""
             why = why_no_plan(session.text)
             none = Finding(CHECK, f"{self.name} gave no readable plan: {why}", hint=hint)
@@ -246,7 +247,7 @@ class AgentProgram(Struct, frozen=True):
         return Finding(
             CHECK,
             f"{preset.starts or preset.program} is not on PATH",
-            hint=f"{preset.install} (tried with {preset.checked}), and log in",
+            hint=f"{preset.install}, then log in (tested with {preset.checked})",
         )
 
     def _refusal(self, context: ImplementerContext) -> Finding | None:
@@ -256,14 +257,15 @@ class AgentProgram(Struct, frozen=True):
         """Return why the program may not run here without a network or sandbox, or None."""
         if self.network is not Network.YES:
             hint = 'set sandbox.network = "yes" in your own settings'
-            return Finding(CHECK, f"{self.name} needs the network", hint=hint)
+            message = f"{self.name} needs network access, which your settings forbid"
+            return Finding(CHECK, message, hint=hint)
         if sandbox.encloses or self.may_run_open:
             return None
         why = f" ({sandbox.reason})" if sandbox.reason else ""
         return Finding(
             CHECK,
             f"{self.name} needs a sandbox, and none is available{why}",
-            hint="apt-get install bubblewrap; or, to give it all of your own permissions, pass "
+            hint="apt-get install bubblewrap; or, to run it with all of your permissions, pass "
             '--no-sandbox or set sandbox.kind = "none" in your own settings',
         )
 
@@ -282,7 +284,7 @@ class AgentKind(Struct, frozen=True):
         if preset is None and not line:
             return Finding(
                 CHECK,
-                f"{task.id} needs an agent program, and none is set",
+                f"{task.id} needs an agent program, but the settings name none",
                 hint='set agent.command = "…" in your own settings, or name one of '
                 + ", ".join(PRESETS),
             )
@@ -294,7 +296,7 @@ class AgentKind(Struct, frozen=True):
         if not line:
             return Finding(
                 CHECK,
-                f"{task.id} needs {display(self.name)}, and no program is known for it",
+                f"{task.id} needs {display(self.name)}, but the runner does not know its command",
                 hint='set agent.acp_command = "…" in your own settings, such as "gemini --acp"',
             )
         return self._make(make_preset(self.name, line), line, settings)

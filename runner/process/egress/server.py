@@ -226,7 +226,8 @@ class Proxy:
         """Record a refusal for the report of `close`."""
         name = request.host if request.port in PORTS else request.authority
         allow = allow and not wrong(name)
-        hint = f' (to allow it, set sandbox.registries = ["{name}"] yourself)' if allow else ""
+        setting = f'sandbox.registries = ["{name}"]'
+        hint = f" (to allow it, set {setting} in your own settings)" if allow else ""
         if len(self._refused) < _REMEMBERED:
             self._refused[f"{request.authority[:300]} could not be reached: {why}{hint}"] = None
 

@@ -130,7 +130,7 @@ def _resolve(host: str, port: int) -> Iterator[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as problem:
-        raise CannotReach("unknown host name") from problem
+        raise CannotReach("the host name is unknown") from problem
     for _family, _kind, _protocol, _name, address in found:
         yield str(address[0])
 
@@ -173,7 +173,7 @@ def upstream_for(request: ProxyRequest, environ: Mapping[str, str]) -> Upstream 
     except ValueError as error:
         raise CannotReach("the address of your own proxy is invalid") from error
     if parts.scheme != "http" or not parts.hostname:
-        raise CannotReach(f"your own proxy uses {parts.scheme}, but only http is supported")
+        raise CannotReach(f"your own proxy uses {parts.scheme}; the runner supports only http")
     user = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
     basic = f"Basic {base64.b64encode(user.encode()).decode()}" if parts.username else ""
     return Upstream(parts.hostname, port, basic)

@@ -244,16 +244,16 @@ def test_a_login_by_a_key_that_is_there_is_tried_and_no_other(acp, office):
         (course(begun={"protocolVersion": 2}), "version 2 of the protocol"),
         (course(begun={}), "version None of the protocol"),
         (course(begun=[1]), "version None of the protocol"),
-        (course(opened={"sessionId": 4}), "its new session has no ID"),
+        (course(opened={"sessionId": 4}), "its session has no ID"),
         (course(done={"stopReason": "max_tokens"}), "limit of tokens"),
         (course(done={"stopReason": "max_turn_requests"}), "limit of requests"),
         (course(done={"stopReason": "refusal"}), "refuses to go on"),
         (course(done={"stopReason": "cancelled"}), "it was cancelled"),
         (course(done={"stopReason": "of tomorrow"}), "it stopped: of tomorrow"),
-        (course(done={}), "it gave no reason"),
+        (course(done={}), "no reason given"),
         (course({"error": {"code": -32603, "message": "Internal", "data": {"details": "gone"}}},
                 done=None), "Internal"),
-        (course({"error": "text"}, done=None), "it gave no reason"),
+        (course({"error": "text"}, done=None), "no reason given"),
         (course({"stderr": "out of cheese"}, {"exit": 3}), "exit 3 before it answered"),
         ([], "what?"),
         ([{"on": "initialize", "send": [{"exit": 0}]}], "exit 0 before it answered"),
@@ -277,7 +277,7 @@ def test_silence_is_said_and_ended_by_the_idle_limit(acp, office, monkeypatch):
     monkeypatch.setattr(agent_session, "SILENCE_OF_ACP", 2.0)
     acp.does([{"on": "initialize", "send": [{"sleep": 200}]}])
     said = acp.implement(limits=Limits(soft=60, idle=5, hard=90))
-    assert "no output for 2 s; it may be waiting for the network or a login" in office.told
+    assert "no output for 2 s; the agent may be waiting for the network or a login" in office.told
     (finding,) = said.findings
     assert "printed nothing for 5 seconds" in finding.message
 
@@ -435,7 +435,7 @@ def test_the_model_of_the_settings_is_chosen_where_it_is_offered(acp, opened, me
 def test_a_model_that_is_not_offered_ends_it_with_words(acp):
     acp.does(course(), model_execute="writer")
     said = acp.implement()
-    assert "model writer does not exist for it" in said.findings[0].message
+    assert "it does not offer the model writer" in said.findings[0].message
     assert said.failure is Failure.DETERMINISTIC
 
 

@@ -217,7 +217,7 @@ def test_a_circle_of_calls_ends_it(office):
 
 def test_two_calls_in_turn_are_a_circle_too(office):
     office.script([{"alternate": 200}])
-    assert "were called in turn" in messages(office.implement())[0]
+    assert "were called alternately" in messages(office.implement())[0]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_silence_and_time_are_bounded(office):
     said = office.implement(limits=Limits(soft=5, idle=0.4, hard=60))
     assert said.failure is Failure.TRANSIENT
     said = office.implement(left=Allowance(minutes=0.02))
-    assert messages(said) == ["agent was stopped: the budget allows no more minutes"]
+    assert messages(said) == ["agent was stopped: the budget allows no more time"]
     said = office.implement(limits=Limits(soft=5, idle=60, hard=0.5))
     assert said.failure is Failure.TRANSIENT
     assert messages(said) == ["agent took longer than 0.5 seconds and was stopped"]
@@ -297,7 +297,7 @@ def test_decisions_come_from_its_last_message(office):
     ("answer", "said"),
     [
         ("Fine.\n\nAPPROVE", []),
-        ("**REJECT:** it drops a check", ["agent rejects it: it drops a check"]),
+        ("**REJECT:** it drops a check", ["agent rejects the change: it drops a check"]),
         ("I am not sure", ["agent gave no verdict"]),
     ],
 )
