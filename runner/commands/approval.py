@@ -97,7 +97,7 @@ def _retry(project: Project, ids: tuple[str, ...], environ: Mapping[str, str]) -
     if not ids:
         raise RunnerError("name at least one task", hint="`runner status` lists the tasks")
     if RunLock(project.root / BUILD).holder() is not None:
-        print(f"{', '.join(map(display, ids))}: retried after the active run ends")
+        print(f"{', '.join(map(display, ids))}: will be retried after the active run ends")
         return ExitCode.OK
     return run.run_words(ids, environ)
 

@@ -48,7 +48,7 @@ def execute_change(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     again = project.without_secrets(with_flag(given, "--yes"))
     meant = False
     try:
-        meant = confirm("record it?", environ, yes=given.yes, again=again)
+        meant = confirm("record this change?", environ, yes=given.yes, again=again)
     finally:
         if given.json and not meant:
             sys.stdout.write(change_text.change_document(seen))

@@ -119,7 +119,7 @@ def _sync(given: argparse.Namespace, project: Project) -> ExitCode:
         drifts, marked, unmarked = list(done.drifts), list(done.marked), list(done.unmarked)
         print(document("sync", drifts=drifts, marked=marked, unmarked=unmarked), end="")
     elif not given.dry_run and done.files:
-        lines = [f"marked: {join_few(done.marked)}"] if done.marked else []
-        lines += [f"mark removed: {join_few(done.unmarked)}"] if done.unmarked else []
+        lines = [f"marked as done: {join_few(done.marked)}"] if done.marked else []
+        lines += [f"marked as not done: {join_few(done.unmarked)}"] if done.unmarked else []
         print("\n".join(lines or ["nothing was written"]))
     return ExitCode.OK

@@ -122,7 +122,7 @@ def execute_undo(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
         if given.reason:
             words[1:1] = ["--reason", given.reason]
         if not confirm(
-            "undo it?", environ, yes=False, again=shlex.join(["runner", "undo", *words])
+            "undo this task?", environ, yes=False, again=shlex.join(["runner", "undo", *words])
         ):
             print("nothing was changed", file=sys.stderr if given.json else sys.stdout)
             return ExitCode.PERSON

@@ -201,7 +201,7 @@ def execute_shell(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
         project, given.id, wanted, given.command, hear=_show, say=tell, held_out=given.held_out
     )
     if ended.why:
-        tell(f"exit code 0, but the proof rejects it: {ended.why}")
+        tell(f"exit code 0, but a proof would reject this result: {ended.why}")
     return ended.exit
 
 

@@ -66,7 +66,7 @@ def execute_serve(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
     places = paths.Places.of(environ)
     if not 0 <= given.port < PORTS:
-        raise RunnerError("invalid port", where=str(given.port))
+        raise RunnerError(f"invalid port: must be below {PORTS}", where=str(given.port))
     if given.link:
         ports = (given.port,) if given.port else listener.find_ports(places)
         if not ports:
@@ -89,7 +89,7 @@ def execute_serve(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
 def _show_token(file: Path) -> ExitCode:
     print(listener.read_token(file))
-    print(f"stored in {display(str(file))}; delete that file to revoke the token", file=sys.stderr)
+    print(f"token stored in {display(str(file))}; to revoke it, delete that file", file=sys.stderr)
     return ExitCode.OK
 
 

@@ -119,7 +119,7 @@ def _print_list(
         print("nothing is waiting for you", file=sys.stderr)
     if len(shown) < len(known):
         rest = plural(len(known) - len(shown), "staged write")
-        print(f"{rest} settled; list all: runner pipeline staged-write list --all", file=sys.stderr)
+        print(f"{rest} decided; list all: runner pipeline staged-write list --all", file=sys.stderr)
     return ExitCode.OK
 
 

@@ -68,7 +68,7 @@ def event_lines(record: Record, state: RunState, paint: Paint) -> tuple[str, ...
 
 def format_attempt(mode: str, implementer: str) -> str:
     """Describe an attempt by its mode and implementer."""
-    kinds = {"plan": f"{implementer}, plans", "phase": f"{implementer}, a phase of its plan"}
+    kinds = {"plan": f"{implementer}, plan only", "phase": f"{implementer}, one phase of the plan"}
     return implementer if mode == "build" else kinds.get(mode, "test only")
 
 
@@ -135,16 +135,16 @@ def _plan_lines(record: Record) -> Iterator[str]:
     """Yield the lines on a task's own plan, and on a person's answers."""
     match record.event:
         case AuthorFinished(by=by, files=0):
-            yield f"no tests by {display(by)}"
+            yield f"{display(by)} wrote no tests"
         case AuthorFinished(by=by, tests=tests):
-            yield f"{tests} test{'' if tests == 1 else 's'} by {display(by)}"
+            yield f"{display(by)} wrote {tests} test{'' if tests == 1 else 's'}"
         case TaskWaived(reason=reason):
             yield f"needs no proof{_note(reason)}"
         case PlanProposed(plan=plan, path=path):
             steps = f"{len(plan.steps)} step{'' if len(plan.steps) == 1 else 's'}"
             yield f"has a plan of {steps}: {display(path)}"
         case PlanReviewed(approved=False, reason=reason):
-            yield f"plan sent back: {display(reason)}"
+            yield f"plan rejected: {display(reason)}"
         case PermissionAsked(tool=tool, subject=subject):
             yield f"asks to call {display(f'{tool} {subject}')}"
         case PermissionAnswered(tool=tool, subject=subject, allowed=allowed):

@@ -37,18 +37,20 @@ LACKING = {
         "do the task yourself and set its Status to DONE, or remove root (Requires, "
         "sudo) from the task; then `runner`"
     ),
-    Reason.POLICY: "fix its section (`runner validate` shows the problem), then `runner`",
+    Reason.POLICY: "fix the task's section (`runner validate` shows the problem), then `runner`",
     Reason.PROOF: f"{PROOF_HINT}; then `runner`",
     Reason.HELD_OUT: "put the files back (`runner hold-out --check` names them), then `runner`",
-    Reason.TEST_AUTHOR: "fix what its note names, then `runner`: the test author retries",
+    Reason.TEST_AUTHOR: "fix the cause in the note, then `runner`: the test author retries",
     Reason.WISH: f"{WISH_HINT}; then `runner`",
 }
 """What to do if a task lacks something before it can start."""
-_REVIEW = "`runner review` shows it; `runner approve` or `runner reject` answers"
+_REVIEW = (
+    "`runner review` shows what needs your decision; `runner approve` or `runner reject` answers"
+)
 _HELD = {
     "review": _REVIEW,
     "in-the-way": "commit or move your own file, then `runner`",
-    "cannot-land": "fix that, then `runner`: the proven work lands",
+    "cannot-land": "fix the cause, then `runner`: the proven work lands",
     "conflict": "switch to the branch of the run, then `runner`: the work is re-tested on it",
 }
 """What to do if proven work cannot land, by the reason it is held."""
@@ -66,11 +68,11 @@ def next_step(
         return _REVIEW
     if broken := _find_broken(known, state):
         ids = " ".join(map(display, find_unapproved(broken, state) or broken))
-        drops = f"`runner reject {name} --reason …` drops it"
+        drops = f"`runner reject {name} --reason …` drops the change"
         if in_vain is None:
-            return f"`runner review {name}` shows how to keep it, {drops}"
+            return f"`runner review {name}` shows how to keep the change, {drops}"
         keeps = f"{in_vain}, then `runner approve {ids}`" if in_vain else f"`runner approve {ids}`"
-        return f"{keeps} keeps it, {drops}"
+        return f"{keeps} keeps the change, {drops}"
     if known.held is not None and known.reason is Reason.HELD_OUT:
         shows = f"`runner review {name}` shows what failed"
         right = f"`runner retry {name}`: the tests are right"
@@ -101,12 +103,12 @@ def _by_reason(known: TaskState, task: Task | None, hint: str) -> str:
             return _mend(known, hint)
         case Reason.BUDGET:
             own = hint if was_one_attempts(known) else ""
-            helps = own or "raise its Budget or the setting"
+            helps = own or "raise the task's Budget, or the limit in your settings"
             return f"{helps}; then `runner retry {name}`"
         case Reason.PROOF if _is_provable(known, task):
             is_wrong = task is not None and _has_wrong_line(task)
             shows = "`runner validate` shows the line; " if is_wrong else ""
-            return f"{shows}fix it as the note says, then `runner`"
+            return f"{shows}fix the task as the note says, then `runner`"
         case Reason.REVIEW if was_refused(known):
             return _mend(known, hint)
         case Reason.REVIEW | Reason.REGRESSION | None:
@@ -121,7 +123,7 @@ def _mend(known: TaskState, hint: str) -> str:
     refused = [one for one in known.findings if one.refuses]
     if hint and refused and all(one.check in (SCOPE, "implementer") for one in refused):
         if hint.startswith("- "):
-            return f"replace the Output files line of its section, then `runner`:  {hint}"
+            return f"in the plan, replace the task's Output files line, then `runner`:  {hint}"
         return f"{hint}; then `runner retry {name}`"
     if was_refused(known):
         return f"fix the plan{_or_finish(known)}, then `runner`"

@@ -163,7 +163,7 @@ def ways_out(
         f"  keep it: {in_vain}, then `runner approve {ids}`"
         if in_vain
         else f"  keep it: `runner approve {ids}` {follows}",
-        f"  drop it: `runner reject {culprit} --reason …` ({names} DONE again as before)",
+        f"  drop it: `runner reject {culprit} --reason …` ({names} are DONE again)",
     ]
 
 

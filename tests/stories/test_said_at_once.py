@@ -66,7 +66,7 @@ def test_a_task_that_needs_root_names_the_ways_that_work(workplace):
 
 def test_what_every_run_looks_for_again_is_not_to_be_made_pending(workplace):
     rows = {
-        "TASK-001": ((), "fix its section"),
+        "TASK-001": ((), "fix the task's section"),
         "TASK-002": (("Requires: secret SHOP_KEY",), "provide what is missing"),
         "TASK-003": (("Requires: tool frobnicate",), "provide what is missing"),
         "TASK-004": (("Requires: root",), "do it yourself"),
@@ -167,7 +167,7 @@ def test_a_failure_is_one_story_with_one_next_step_wherever_a_person_looks(workp
     for said in places:
         assert f"{step}; to retry unchanged: `runner retry TASK-001`" in said
         assert failed in said or said == places[3], said
-    scope = "replace the Output files line of its section, then `runner`:  "
+    scope = "in the plan, replace the task's Output files line, then `runner`:  "
     scope += "- Output files: `b.txt`, `c.txt`"
     assert f"next: {scope}" in ended.out
     assert f"next: {scope}" in workplace.runner("why", "2").out
