@@ -10,7 +10,7 @@ from runner.extensions.interface import load
 from runner.extensions.registry import OURS, find_reference
 from runner.implementers import blocks, check, command
 from runner.implementers.agents import preset, program
-from runner.implementers.agents.acp import PREFIX, is_acp
+from runner.implementers.agents.preset import ACP_PREFIX, is_acp
 from runner.implementers.base import CHECK, Drafter
 from runner.model import Finding, Spec, Task
 from runner.text.display import display
@@ -60,7 +60,7 @@ IMPLEMENTERS: dict[str, ImplementerKind] = {
 
 def list_names() -> str:
     """Return all implementer names for messages."""
-    return ", ".join((*IMPLEMENTERS, f"{PREFIX}NAME"))
+    return ", ".join((*IMPLEMENTERS, f"{ACP_PREFIX}NAME"))
 
 
 def knows(name: str) -> bool:

@@ -1,7 +1,7 @@
 import pytest
 from repo_build import a_repository, commit_all, git, write
 
-from runner.repo.filtered import find_filtered
+from runner.repo.commit import find_filtered
 from runner.repo.read import Repository
 from runner.repo.repo_state import DirtyFile
 

@@ -25,9 +25,9 @@ from runner.process.sandbox import NoSandbox
 from runner.process.supervise import run
 from runner.process.tools import which
 from runner.repo import safe_config
-from runner.repo.push import find_left_out, head_name, prepare_push, prepare_question, record_push
 from runner.repo.read import Repository
 from runner.repo.refs import slug
+from runner.repo.remote import find_left_out, head_name, prepare_push, prepare_question, record_push
 from runner.report import ship
 from runner.secrets.redact import redact
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from runner.extensions.bridge import bridge_round, forge_http, github, issue_clone, rehearsal
     from runner.extensions.bridge.bridge_round import BridgeRequest
     from runner.plan import document
-    from runner.repo import push, read
+    from runner.repo import read
+    from runner.repo import remote as remotes
     from runner.run.review import Asker
 else:
     bridge_round = lazy_module("runner.extensions.bridge.bridge_round")
@@ -32,7 +33,7 @@ else:
     forge_http = lazy_module("runner.extensions.bridge.forge_http")
     github = lazy_module("runner.extensions.bridge.github")
     issue_clone = lazy_module("runner.extensions.bridge.issue_clone")
-    push = lazy_module("runner.repo.push")
+    remotes = lazy_module("runner.repo.remote")
     read = lazy_module("runner.repo.read")
     rehearsal = lazy_module("runner.extensions.bridge.rehearsal")
 
@@ -103,7 +104,7 @@ def _require_trust(project: Project, given: argparse.Namespace, asker: Asker | N
 def _find_repository(project: Project, remote: str) -> str:
     """Return the remote's repository on github.com. Raises RunnerError for another address."""
     with read.Repository.open(project.root) as repository:
-        found = _ADDRESS.fullmatch(push.address_of(repository, remote))
+        found = _ADDRESS.fullmatch(remotes.address_of(repository, remote))
     if found is None:
         raise RunnerError(f"{remote} is not a repository on github.com", hint="--repo OWNER/NAME")
     return found[1]

@@ -15,8 +15,16 @@ from msgspec.structs import replace
 
 from runner.context.task_plan import files_of, plan_text
 from runner.context.tree import fence
-from runner.implementers.agents.acp import is_acp, line_of, make_preset
-from runner.implementers.agents.preset import PRESETS, Dialect, Hooks, Models, Preset
+from runner.implementers.agents.preset import (
+    PRESETS,
+    Dialect,
+    Hooks,
+    Models,
+    Preset,
+    acp_line,
+    is_acp,
+    make_acp_preset,
+)
 from runner.implementers.base import CHECK, ImplementerAnswer, Mode, WorkResult
 from runner.implementers.plan_answer import ASKED_FOR, plan_in, why_no_plan
 from runner.lazy_module import lazy_module
@@ -292,14 +300,14 @@ class AgentKind(Struct, frozen=True):
 
     def _speaking(self, task: Task, settings: Settings) -> AgentProgram | Finding:
         """Create an Agent Client Protocol agent; return a finding if it is unknown."""
-        line = line_of(self.name, settings.agent.acp_command)
+        line = acp_line(self.name, settings.agent.acp_command)
         if not line:
             return Finding(
                 CHECK,
                 f"{task.id} needs {display(self.name)}, but the runner does not know its command",
                 hint='set agent.acp_command = "…" in your own settings, such as "gemini --acp"',
             )
-        return self._make(make_preset(self.name, line), line, settings)
+        return self._make(make_acp_preset(self.name, line), line, settings)
 
     def _make(self, preset: Preset, line: str, settings: Settings) -> AgentProgram:
         return AgentProgram(

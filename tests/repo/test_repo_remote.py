@@ -6,7 +6,8 @@ import subprocess
 import pytest
 
 from runner.errors import RunnerError
-from runner.repo.push import (
+from runner.repo.read import Repository
+from runner.repo.remote import (
     address_of,
     find_left_out,
     head_name,
@@ -15,7 +16,6 @@ from runner.repo.push import (
     prepare_question,
     record_push,
 )
-from runner.repo.read import Repository
 
 
 @pytest.fixture
