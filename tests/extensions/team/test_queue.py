@@ -18,7 +18,7 @@ from runner.extensions.team.build_queue import (
 )
 from runner.extensions.team.projections import find_faults
 from runner.extensions.team.repository_list import Registered, find_repository
-from runner.repo.remote_address import (
+from runner.repo.clone import (
     find_branches,
     login_variables,
     require_address,

@@ -15,7 +15,7 @@ from settings_of import settings_of
 from runner.config.settings import Settings
 from runner.config.shell_rules import Permission, PermissionAnswer, Permit
 from runner.implementers.agents import agent_session
-from runner.implementers.agents.acp import first_program, line_of, make_preset
+from runner.implementers.agents.preset import acp_line, first_program, make_acp_preset
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import agent_of, choose
 from runner.model import Failure, Finding, Spec, Task, Usage
@@ -442,9 +442,9 @@ def test_a_model_that_is_not_offered_ends_it_with_words(acp):
 def test_names_are_agents_with_a_line_of_their_own():
     task = Task("TASK-001", "T", 1, Spec("", ""), outputs=("a.py",), implementer="acp:Gemini")
     assert agent_of(task, Settings()) == "acp:gemini"
-    assert line_of("acp:gemini", "") == "gemini --acp"
-    assert line_of("acp:gemini", "mine") == "mine"
-    preset = make_preset("acp:gemini", "FOO=1 gemini --acp")
+    assert acp_line("acp:gemini", "") == "gemini --acp"
+    assert acp_line("acp:gemini", "mine") == "mine"
+    preset = make_acp_preset("acp:gemini", "FOO=1 gemini --acp")
     assert (preset.starts, preset.name) == ("gemini", "acp:gemini")
     assert "GEMINI_API_KEY" in preset.variables
     assert first_program('"un closed') == '"un'
