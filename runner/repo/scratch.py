@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from runner import effects
 from runner.errors import RunnerError
 from runner.repo.alternates import ALONE, commit_inside, exclude_lines, lay_out, lend
-from runner.repo.change_times import tells_changes
 from runner.repo.git import (
     Git,
     GitError,
@@ -43,6 +42,7 @@ from runner.repo.tree_files import (
     require_no_link,
     sweep,
     take_away,
+    tells_changes,
 )
 from runner.repo.trees import (
     EMPTY,

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 from msgspec import Struct, field
 
 from runner.model import Action, Change, digest_of
-from runner.repo.change_times import TICK
 from runner.repo.git import raw, text
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
     from runner.repo.git import Git, ObjectReader
 
+TICK = 0.02
+"""Seconds within which a change may leave a file's times unchanged: a coarse clock's step."""
 
 GITLINK = 0o160000
 SYMLINK = 0o120000

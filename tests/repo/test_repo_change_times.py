@@ -10,9 +10,9 @@ import pytest
 from repo_build import a_repository, git
 
 from runner.repo import worktree_scan
-from runner.repo.change_times import tells_changes
 from runner.repo.read import Repository
 from runner.repo.scratch import Scratch
+from runner.repo.tree_files import tells_changes
 
 
 def _write_unseen(file, content):
