@@ -1,4 +1,4 @@
-"""The `blocks` implementer: write files, apply patches and run commands from the task's section."""
+"""Implementers without a program: `blocks` applies the task's section, `check` changes nothing."""
 
 from __future__ import annotations
 
@@ -159,3 +159,23 @@ def _run(
         if failed := failure(ran, context, f"the sh run block{place}", block.text):
             return decisions_in(*outputs), (failed,)
     return decisions_in(*outputs), ()
+
+
+CHECK_ONLY = "check"
+
+
+class Nothing(Struct, frozen=True):
+    """Leaves the tree as it is."""
+
+    name: str = CHECK_ONLY
+    is_agent: bool = False
+    repeatable: bool = True
+
+    @classmethod
+    def for_task(cls, task: Task, settings: Settings) -> Nothing:  # noqa: ARG003  fits any task
+        """Create an implementer that only runs checks."""
+        return cls()
+
+    def implement(self, brief: Brief, context: ImplementerContext) -> WorkResult:  # noqa: ARG002  the protocol's
+        """Return an empty result: there is nothing to do."""
+        return WorkResult()

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from runner.extensions.interface import load
 from runner.extensions.registry import OURS, find_reference
-from runner.implementers import blocks, check, command
+from runner.implementers import blocks, command
 from runner.implementers.agents import preset, program
 from runner.implementers.agents.preset import ACP_PREFIX, is_acp
 from runner.implementers.base import CHECK, Drafter
@@ -48,7 +48,7 @@ class ExtensionKind(NamedTuple):
 IMPLEMENTERS: dict[str, ImplementerKind] = {
     blocks.NAME: blocks.Blocks,
     command.NAME: command.CommandLine,
-    check.NAME: check.Nothing,
+    blocks.CHECK_ONLY: blocks.Nothing,
     **{
         name: ExtensionKind(reference)
         for one in OURS
@@ -194,5 +194,5 @@ def _name_for(task: Task, settings: Settings) -> str:
     projects = settings.build.implementer or (command.NAME if settings.build.command else "")
     projects = projects or (program.OTHER if settings.agent.command else "")
     if not task.writes_anything and (not projects or is_agent_name(projects.casefold())):
-        return check.NAME  # there is nothing that an agent could do
+        return blocks.CHECK_ONLY  # there is nothing that an agent could do
     return projects
