@@ -80,9 +80,6 @@ def _path_finding(block: Block) -> Finding | None:
     return check_path(block.path, _PLAIN, kind=kind)
 
 
-# --- writing --------------------------------------------------------------------------
-
-
 def _write(block: Block, place: Place) -> Finding | None:
     """Apply one block; a finding if that fails."""
     try:
@@ -140,9 +137,6 @@ def _put(tree: Path, path: str, content: bytes) -> None:
 
 def _finding(block: Block, message: str, hint: str) -> Finding:
     return Finding(CHECK, message, path=block.path, hint=hint)
-
-
-# --- running --------------------------------------------------------------------------
 
 
 def _run(

@@ -173,7 +173,7 @@ examples:
     Operation(
         "prune",
         "delete old logs, drafts and slots that nothing needs",
-        "leftovers:execute_prune",
+        "artifacts:execute_prune",
         (
             option("--older-than", "AGE", "such as 90d, 12w or 36h", needed=True),
             flag("--dry-run", "only list what would be deleted"),

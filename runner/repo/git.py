@@ -507,9 +507,6 @@ def _name_packages() -> None:
     name_package("gitdb")
 
 
-# --- disk error -----------------------------------------------------------------------
-
-
 _OF_THE_DISK = (
     ("No space left on device", errno.ENOSPC),
     ("Out of diskspace", errno.ENOSPC),  # csum-file.c, of a short write

@@ -141,9 +141,6 @@ def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
             pending += [path for path in below if not os.path.islink(path)]
 
 
-# --- write files ----------------------------------------------------------------------
-
-
 # Each folder is opened from its parent, never by path: if a command replaces it by a link between
 # check and use, that fails with ENOTDIR or ELOOP (openat(2), open(2)).
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -303,9 +300,6 @@ def _prune(opened: Sequence[int], parts: Sequence[bytes]) -> None:
             os.rmdir(name, dir_fd=folder)
         except OSError:  # not empty: so is everything above it
             return
-
-
-# --- stat cache -----------------------------------------------------------------------
 
 
 _Row: TypeAlias = "tuple[int, int, int, int]"

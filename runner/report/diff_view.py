@@ -91,9 +91,6 @@ def _paint(line: _Line) -> str:
     return f"{start}{line.text}{_END}" if start else line.text
 
 
-# --- heading --------------------------------------------------------------------------
-
-
 def _heading(before: bytes | None, change: Change) -> Iterator[_Line]:
     path = display(redact(change.path))
     yield from (_Line("h", note) for note in _notes(before, change))
@@ -127,9 +124,6 @@ def _crlf(content: bytes | None) -> bool:
     """Return whether every line ends with CR LF, so that CR is not a change."""
     lines = content.count(b"\n") if content else 0
     return bool(content) and lines > 0 and (content or b"").count(b"\r\n") == lines
-
-
-# --- body -----------------------------------------------------------------------------
 
 
 def _body(before: bytes | None, change: Change, *, colour: bool) -> Iterator[_Line]:
@@ -199,9 +193,6 @@ def _mask_secrets(content: bytes) -> bytes:
         pieces += [content[done:start], _IN_LINE.sub(mark, content[start:end])]
         done = end
     return b"".join((*pieces, content[done:]))
-
-
-# --- colour ---------------------------------------------------------------------------
 
 
 class _Ink:
@@ -291,9 +282,6 @@ def _emphasise(old: str, new: str) -> tuple[str, str] | None:
 
 def _run(text: str, colour: str, *, changed: bool) -> str:
     return f"{colour}{_REVERSE if changed else ''}{text}{_END}" if text else ""
-
-
-# --- highlight ------------------------------------------------------------------------
 
 
 _MOST = 256 << 10
@@ -398,9 +386,6 @@ def _first(one: LineMatch, size: int) -> LineMatch:
 
 def _last(one: LineMatch, size: int) -> LineMatch:
     return one._replace(i1=max(one.i1, one.i2 - size), j1=max(one.j1, one.j2 - size))
-
-
-# --- matching -------------------------------------------------------------------------
 
 
 def _blocks(old: Lines, new: Lines) -> Iterator[tuple[int, int, int]]:
