@@ -86,7 +86,7 @@ def test_a_bubblewrap_that_may_not_make_namespaces_is_noticed(fresh_choice, clos
         ("kernel/apparmor_restrict_unprivileged_userns", "1", "/etc/apparmor.d/bwrap"),
         ("kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
         ("user/max_user_namespaces", "0", "sysctl user.max_user_namespaces="),
-        ("user/max_user_namespaces", "1", "allow user namespaces when you start"),
+        ("user/max_user_namespaces", "1", "allow user namespaces in the settings"),
     ],
 )
 def test_what_closes_the_door_of_bubblewrap_is_said_with_what_opens_it(
