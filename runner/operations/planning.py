@@ -73,7 +73,7 @@ exit code: 3 if the draft waits for your review, or no agent or model is availab
     Operation(
         "import",
         "import tasks from another tool's file into the plan",
-        "imports:execute",
+        "new_plan:execute_import",
         (
             word("source", "PATH|URL|-", "a file, a folder, a URL, or `-` for standard input"),
             choice(
@@ -109,7 +109,7 @@ It imports titles, dependencies, criteria, priorities and named files, but never
     Operation(
         "sync",
         "mark proven tasks in the files they were imported from",
-        "imports:execute",
+        "new_plan:execute_import",
         (
             flag("--uncheck", "also remove the marks of tasks that are not proven"),
             flag("--dry-run", "write nothing; show what would be written", "-n"),

@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from runner.lazy_module import lazy_module
 from runner.model import Network
-from runner.process import seccomp, syscalls
+from runner.process import syscalls
 from runner.process.base import Prepared
 from runner.process.limits import ulimits
 from runner.process.mounts import (
@@ -40,7 +40,7 @@ from runner.process.mounts import (
     take_away,
 )
 from runner.process.other_trees import other_trees
-from runner.process.seccomp import Sockets
+from runner.process.syscalls import Sockets
 from runner.process.tools import NAMES, capture, tool_paths
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ class Landlock(Struct, frozen=True):
             "signals to your other processes are not blocked": _WITH_SCOPE,
         }
         gaps = [*_NEVER, *(text for text, since in lacking.items() if self.version < since)]
-        if not seccomp.program(Sockets.NONE):
-            gaps.append(f"no filter of system calls for {seccomp.machine()}")
+        if not syscalls.seccomp_filter(Sockets.NONE):
+            gaps.append(f"no filter of system calls for {syscalls.machine()}")
         return tuple(gaps)
 
     def _restrict(self, command: Command, own: Path) -> None:
@@ -142,7 +142,7 @@ class Landlock(Struct, frozen=True):
             syscalls.restrict_self(ruleset)
         finally:
             os.close(ruleset)
-        program = seccomp.program(_SOCKETS[command.network])
+        program = syscalls.seccomp_filter(_SOCKETS[command.network])
         if program:
             syscalls.filter_calls(program)
 

@@ -15,11 +15,11 @@ from runner.config.paths import Places, expand_home
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Network
-from runner.process import mounts, seccomp
+from runner.process import mounts, syscalls
 from runner.process.base import Prepared
 from runner.process.limits import ulimits
 from runner.process.mounts import real
-from runner.process.seccomp import Sockets
+from runner.process.syscalls import Sockets
 from runner.process.tools import NAMES, capture, fetch_environment, which
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ class Bubblewrap(Struct, frozen=True):
         argv = (str(self.program), "--", *shell, *inner)
         # The network namespace covers all families except those that reach the machine's host.
         is_open = command.network is Network.YES
-        filter_ = seccomp.program(Sockets.ANY if is_open else Sockets.LOCAL)
+        filter_ = syscalls.seccomp_filter(Sockets.ANY if is_open else Sockets.LOCAL)
         return Prepared(
             argv,
             {},
@@ -287,7 +287,9 @@ class Bubblewrap(Struct, frozen=True):
         """Protections that this version lacks on this machine."""
         lacking = {
             "no size limit on HOME and /tmp": "--size" not in self.features,
-            f"no filter of system calls for {seccomp.machine()}": not seccomp.program(Sockets.ANY),
+            f"no filter of system calls for {syscalls.machine()}": not syscalls.seccomp_filter(
+                Sockets.ANY
+            ),
         }
         return tuple(text for text, lacks in lacking.items() if lacks)
 

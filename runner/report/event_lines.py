@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
     Paint: TypeAlias = Callable[[str, str], str]
     """Colours a text: (colour, text)."""
-    from runner.report import next_step
+    from runner.report import task_report
 else:
-    next_step = lazy_module("runner.report.next_step")
+    task_report = lazy_module("runner.report.task_report")
 
 COLOURS = {"green": "32", "red": "31", "yellow": "33", "cyan": "36", "dim": "2", "bold": "1"}
 _MARKS = {
@@ -121,7 +121,7 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
             yield f"{done} {landed}in {seconds:.2f} s{_note(worth)}{_note(note)}"
         case TaskBlocked(note=note):
             yield paint("red", "BLOCKED") + _note(note)
-            yield f"  next: {next_step.next_step(state.task(record.task), state)}"
+            yield f"  next: {task_report.next_step(state.task(record.task), state)}"
         case TaskStaled(note=note):
             yield paint("yellow", "STALE") + _note(note)
         case TaskAdopted(note=note, verified=verified):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runner.process import seccomp
+from runner.process import syscalls
 
 if TYPE_CHECKING:
     from promise_bench import Trial
@@ -45,7 +45,7 @@ _NUMBERS = {  # x86_64, aarch64, further arguments
 
 @pytest.fixture
 def column() -> int:
-    machine = seccomp.machine()
+    machine = syscalls.machine()
     if machine not in {"x86_64", "aarch64"}:
         pytest.skip(f"there is no filter for {machine}")
     return ("x86_64", "aarch64").index(machine)
@@ -85,11 +85,11 @@ def test_a_debugger_may_trace_what_it_starts(trial: Trial):
     assert trial.runs(code).tail == "0\n"
 
 
-@pytest.mark.parametrize("sockets", seccomp.Sockets)
+@pytest.mark.parametrize("sockets", syscalls.Sockets)
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_every_way_through_the_program_ends_with_an_answer(monkeypatch, machine, sockets):
-    monkeypatch.setattr(seccomp, "machine", lambda: machine)
-    code = list(struct.iter_unpack("=HBBI", seccomp.program.__wrapped__(sockets)))
+    monkeypatch.setattr(syscalls, "machine", lambda: machine)
+    code = list(struct.iter_unpack("=HBBI", syscalls.seccomp_filter.__wrapped__(sockets)))
     for at, (kind, true, false, _) in enumerate(code):
         if kind == 0x06:
             continue
@@ -99,5 +99,5 @@ def test_every_way_through_the_program_ends_with_an_answer(monkeypatch, machine,
 
 
 def test_an_unknown_machine_has_no_filter(monkeypatch):
-    monkeypatch.setattr(seccomp, "machine", lambda: "riscv64")
-    assert seccomp.program.__wrapped__(seccomp.Sockets.NONE) == b""
+    monkeypatch.setattr(syscalls, "machine", lambda: "riscv64")
+    assert syscalls.seccomp_filter.__wrapped__(syscalls.Sockets.NONE) == b""

@@ -2,7 +2,7 @@
 
 from runner.model import Proof, Spec, Task, Verdict, digest_of
 from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge, with_rows
-from runner.report.acceptance_table import describe_table, format_table
+from runner.report.task_report import describe_table, format_table
 
 TASK = Task(
     id="TASK-001",

@@ -36,8 +36,7 @@ from runner.implementers.agents.transcript import (
     with_ending,
     without_events,
 )
-from runner.implementers.base import CHECK, Mode, WorkResult
-from runner.implementers.call_pace import find_pacer
+from runner.implementers.base import CHECK, Mode, WorkResult, find_pacer
 from runner.implementers.command import decisions_in, read_regular, summarize, work
 from runner.model import Failure, Finding, Network
 from runner.model.codec import encode_json

@@ -8,7 +8,7 @@ import time
 import pytest
 from settings_of import settings_of
 
-from runner.implementers import call_pace
+from runner.implementers import base
 from runner.implementers.agents.program import to_review
 from runner.implementers.base import Allowance, Mode
 from runner.journal.session_events import ToolCalled, ToolReturned
@@ -261,7 +261,7 @@ def test_it_ends_with_the_attempt(office):
 
 
 def test_each_start_waits_for_its_turn_and_a_wait_ends_with_the_attempt(office, monkeypatch):
-    monkeypatch.setattr(call_pace, "_PACERS", {})
+    monkeypatch.setattr(base, "_PACERS", {})
     office.settings = settings_of(
         agent_command="echo started >> got; echo Done", sandbox="none", model_calls="1/hour"
     )
