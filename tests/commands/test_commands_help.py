@@ -1,15 +1,16 @@
-"""`version` and `help`, the smallest answers, and what no reading command may import."""
+"""`version`, `help`, old names of commands, and what no reading command may import."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from commands_build import a_ground
 
 import runner
 from runner.model import Reason
-from runner.operations.table import FOR_PROGRAMS, TABLE, TOP
+from runner.operations.table import FOR_PROGRAMS, TABLE, TOP, find_operation
 
 HEAVY = ("pydantic", "markdown_it", "networkx", "git", "rich", "asyncio", "bandit", "re2")
 
@@ -173,3 +174,70 @@ def test_a_code_that_there_is_not_is_told_with_those_that_there_are(ground):
     assert said.code == 2
     assert 'unknown code "tired"' in said.err
     assert "checks, stuck, secret" in said.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("list", "status --list"),
+        ("list --status done --json", "status --list --status done --json"),
+        ("next", "status --next"),
+        ("analyse --json", "doctor --repository --json"),
+        ("brief TASK-001", "show TASK-001 --brief"),
+        ("brief 1 --parts", "show 1 --brief --parts"),
+        ("verify-attestation nothing.json", "evidence --check nothing.json"),
+        ("ownership show a.txt", "plan ownership show a.txt"),
+        ("pattern list", "plan pattern list"),
+        ("decide", "plan decide"),
+        ("completion zsh", "help completion zsh"),
+        ("version --json", "--version --json"),
+        ("events --json", "log --events --json"),
+        ("events --doors", "team events --doors"),
+        ("lease --json", "team lease --json"),
+        ("artifacts list --json", "team artifacts list --json"),
+        ("store check", "team store check"),
+        ("repo list", "team repo list"),
+        ("queue list", "team queue list"),
+        ("people list", "team people list"),
+        ("worker --nonsense", "team worker --nonsense"),
+        ("bridge gitlab", "team bridge gitlab"),
+        ("secrets list --json", "pipeline secrets list --json"),
+        ("secrets log", "pipeline secrets log"),
+        ("sast show --json", "pipeline sast-log --json"),
+        ("sast-scan a.txt --task TASK-001", "pipeline sast-scan a.txt --task TASK-001"),
+        ("secret-scan a.txt", "pipeline secret-scan a.txt"),
+        ("staged-write list --all", "pipeline staged-write list --all"),
+        ("write-log show --task TASK-001", "pipeline write-log show --task TASK-001"),
+        ("check-coverage --task TASK-001", "pipeline check-coverage --task TASK-001"),
+        ("commit-by-task -n", "pipeline commit-by-task -n"),
+        ("build", "run"),
+        ("resume", "run"),
+        ("test TASK-001 --trust --json", "verify TASK-001 --trust --json"),
+    ],
+)
+def test_an_old_name_means_what_the_new_one_means(old, new):
+    before, after = (find_operation(words.split(), {}) for words in (old, new))
+    assert before.operation is after.operation
+    assert sorted(before.rest) == sorted(after.rest)
+
+
+_ROOT = Path(__file__).parents[2]
+_FOUND = [Path("/usr/bin/python3"), *sorted(Path.home().glob(".pyenv/versions/3.*/bin/python"))]
+_ASK = "import sys; print('.'.join(map(str, sys.version_info[:3])), sys.version_info < (3, 11, 5))"
+
+
+def find_older():
+    """Yield each Python here that is too old, with its version."""
+    for python in filter(Path.exists, _FOUND):
+        version, is_older = subprocess.check_output([python, "-c", _ASK], text=True).split()
+        if is_older == "True":
+            yield pytest.param(python, version, id=version)
+
+
+@pytest.mark.parametrize(("python", "version"), list(find_older()))
+def test_an_older_python_is_told_which_one_is_needed(python, version):
+    ended = subprocess.run(
+        [python, "-m", "runner", "status"], cwd=_ROOT, capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == f"runner: needs Python 3.11.5 or newer; this is {version}\n"
