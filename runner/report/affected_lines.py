@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runner.text.display import display, escape_annotation, escape_annotation_property
+from runner.report.annotations import format_command
+from runner.text.display import display
 from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from runner.impact.answer import Affected, Impacted, Why
+    from runner.impact.answer import Affected, Impacted
 
 _SHOWN = 5
 """Reasons of one task shown on a terminal."""
@@ -37,13 +38,6 @@ def workflow_commands(answer: Impacted) -> Iterator[str]:
         names = ", ".join(one.contracts)
         for why in one.reasons:
             title = f"{one.task} may be affected" + (f" ({names})" if names else "")
-            yield _annotation("notice", title, why)
+            yield format_command("notice", why.text, title, why.path, why.line)
     for doubt in answer.doubts:
-        yield _annotation("warning", "not decided", doubt)
-
-
-def _annotation(level: str, title: str, why: Why) -> str:
-    properties = [f"file={escape_annotation_property(why.path)}"]
-    properties += [f"line={why.line}"] if why.line else []
-    properties.append(f"title={escape_annotation_property(title)}")
-    return f"::{level} {','.join(properties)}::{escape_annotation(why.text)}"
+        yield format_command("warning", doubt.text, "not decided", doubt.path, doubt.line)

@@ -353,7 +353,7 @@ def _by_reason(known: TaskState, task: Task | None, hint: str) -> str:
             helps = own or "raise the task's Budget, or the limit in your settings"
             return f"{helps}; then `runner retry {name}`"
         case Reason.PROOF if _is_provable(known, task):
-            is_wrong = task is not None and _has_wrong_line(task)
+            is_wrong = task is not None and bool(preflight.no_proof(task))
             shows = "`runner validate` shows the line; " if is_wrong else ""
             return f"{shows}fix the task as the note says, then `runner`"
         case Reason.REVIEW if was_refused(known):
@@ -390,8 +390,3 @@ def _is_provable(known: TaskState, task: Task | None) -> bool:
     named = task is None or bool(task.test_contracts or task.contracts or task.gates)
     asked = any(one.check == CHECK and one.refuses for one in known.findings)
     return named and not asked and not lacks_proof(known.note)
-
-
-def _has_wrong_line(task: Task) -> bool:
-    """Return whether a test contract of the task cannot fail or skips checks."""
-    return bool(preflight.no_proof(task))
