@@ -11,7 +11,7 @@ from runner.commands.output import ask_trust, confirm, say, with_flag
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.project import Project
-from runner.report.affected_lines import format_affected, workflow_commands
+from runner.report.annotations import format_affected, impact_commands
 from runner.run.selection import find_id
 from runner.text.display import display
 from runner.text.wording import finding_lines, plural
@@ -112,7 +112,7 @@ def execute_impact(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
 
 def _show(found: Impact, *, github: bool) -> None:
     if github:
-        print("".join(f"{line}\n" for line in workflow_commands(found.answer)), end="")
+        print("".join(f"{line}\n" for line in impact_commands(found.answer)), end="")
         return
     answer = found.answer
     for one in answer.affected:
