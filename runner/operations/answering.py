@@ -163,7 +163,7 @@ example:
     Operation(
         "change",
         "request a change of tasks: preview, then STALE until approved",
-        "change:execute_change",
+        "history:execute_change",
         (
             word("words", "ID … TEXT", "task IDs, then the change in words", "+"),
             flag("--yes", "record it without asking"),

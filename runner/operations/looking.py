@@ -261,7 +261,7 @@ examples:
     Operation(
         "impact",
         "show which tasks and tests a change may affect, and why",
-        "change:execute_impact",
+        "history:execute_impact",
         (
             word("paths", "PATH", "a file or folder", "*"),
             option("--since", "REV", "the files that differ from this revision"),

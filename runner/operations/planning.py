@@ -228,7 +228,7 @@ examples:
     Operation(
         "plan ownership",
         "show, check or propose which tasks own which files",
-        "change:execute_ownership",
+        "history:execute_ownership",
         (
             word(
                 "verb",

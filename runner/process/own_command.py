@@ -24,10 +24,10 @@ from runner import effects
 from runner.process import platform
 from runner.process.base import Command, Ended, Place
 from runner.process.limits import Limits
+from runner.process.process_tree import plant_apart
 from runner.process.sandbox import NoSandbox
 from runner.process.supervise import run
 from runner.process.tools import which
-from runner.process.tree import plant_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
