@@ -1,4 +1,4 @@
-"""`runner change`, `undo`, `replay`, `blame`, `impact`: change built work, and show what is affected.
+"""`runner change`, `undo`, `replay`, `blame`, `impact`: change built work, and show its effects.
 
 Replay and undo go back by a new commit, and replay proves what landed again.
 """
