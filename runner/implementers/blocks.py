@@ -11,6 +11,7 @@ from runner.implementers.base import CHECK, WorkResult
 from runner.implementers.command import context_of_block, decisions_in, failure, output_of, work
 from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Finding
+from runner.text.wording import plural
 from runner.writes.paths import check_path
 from runner.writes.safe_io import mode_below, read_below, unlink_below, write_below
 
@@ -67,7 +68,7 @@ class Blocks(Struct, frozen=True):
 
 def _summary(files: int, commands: int) -> str:
     parts = ((files, "file", "from the plan"), (commands, "command", "run"))
-    counted = [f"{n} {noun}{'s' * (n > 1)} {done}" for n, noun, done in parts if n]
+    counted = [f"{plural(n, noun)} {done}" for n, noun, done in parts if n]
     return ", ".join(counted)
 
 

@@ -26,6 +26,7 @@ from runner.model import Finding
 from runner.process.base import Command, Ended
 from runner.process.supervise import run
 from runner.secrets.redact import redact
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -107,9 +108,8 @@ def _twice(seconds: float) -> str:
     """Format twice a limit as a plan writes it, in whole minutes from a minute on."""
     longer = ceil(2 * seconds)
     if longer < _MINUTE:
-        return "1 second" if longer == 1 else f"{longer} seconds"
-    minutes = ceil(longer / _MINUTE)
-    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+        return plural(longer, "second")
+    return plural(ceil(longer / _MINUTE), "minute")
 
 
 def output_of(ran: Ran) -> str:

@@ -23,6 +23,7 @@ from runner.process.child import Child
 from runner.process.limits import with_device
 from runner.process.output import Output
 from runner.process.tools import explain_missing
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     import threading
@@ -297,7 +298,7 @@ def _duration(seconds: float) -> str:
     if seconds < minute:
         return f"{seconds:g} seconds"
     minutes = round(seconds / minute)
-    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+    return plural(minutes, "minute")
 
 
 # --- disk room ------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def step_summary(results: Results) -> str:
 def _counts(results: Results) -> str:
     statuses = [task.status for task in results.tasks]
     counts = [f"{statuses.count(one)} {one}" for one in Status if one in statuses]
-    return f"{len(statuses)} task{'' if len(statuses) == 1 else 's'}: {', '.join(counts) or 'none'}"
+    return f"{plural(len(statuses), 'task')}: {', '.join(counts) or 'none'}"
 
 
 _GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)

@@ -31,7 +31,7 @@ from runner.model.grades import find_gaps
 from runner.model.words import WHAT_CHANGED
 from runner.model.work import UNREAD, WAITS_FOR_BATCH
 from runner.text.display import display
-from runner.text.wording import name_attempt, refusal_lines
+from runner.text.wording import name_attempt, plural, refusal_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -137,12 +137,11 @@ def _plan_lines(record: Record) -> Iterator[str]:
         case AuthorFinished(by=by, files=0):
             yield f"{display(by)} wrote no tests"
         case AuthorFinished(by=by, tests=tests):
-            yield f"{display(by)} wrote {tests} test{'' if tests == 1 else 's'}"
+            yield f"{display(by)} wrote {plural(tests, 'test')}"
         case TaskWaived(reason=reason):
             yield f"needs no proof{_note(reason)}"
         case PlanProposed(plan=plan, path=path):
-            steps = f"{len(plan.steps)} step{'' if len(plan.steps) == 1 else 's'}"
-            yield f"has a plan of {steps}: {display(path)}"
+            yield f"has a plan of {plural(len(plan.steps), 'step')}: {display(path)}"
         case PlanReviewed(approved=False, reason=reason):
             yield f"plan rejected: {display(reason)}"
         case PermissionAsked(tool=tool, subject=subject):

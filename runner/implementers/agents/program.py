@@ -30,6 +30,7 @@ from runner.implementers.plan_answer import ASKED_FOR, plan_in, why_no_plan
 from runner.lazy_module import lazy_module
 from runner.model import Failure, Finding, Network
 from runner.text.display import display
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -217,8 +218,7 @@ class AgentProgram(Struct, frozen=True):
             why = why_no_plan(session.text)
             none = Finding(CHECK, f"{self.name} gave no readable plan: {why}", hint=hint)
             return replace(session.result, findings=(none,), failure=Failure.SEMANTIC)
-        steps = len(plan.steps)
-        summary = f"a plan of {steps} step{'s' * (steps != 1)}"
+        summary = f"a plan of {plural(len(plan.steps), 'step')}"
         return replace(session.result, plan=plan, summary=summary)
 
     def lacks(self, sandbox: Sandbox, environ: Mapping[str, str], root: Path) -> Finding | None:
