@@ -39,7 +39,7 @@ _GRACE_LEFT_BEHIND = 0.5
 """The same for processes that a command left running when it ended."""
 _POLL = 0.1
 _TELL_EVERY = 0.25
-_NOT_HELD = b"runner: without a sandbox, network registries is treated as yes\n"
+_NOT_HELD = b"runner: without a sandbox, `Network: registries` gives full network access\n"
 _PAUSES = (0.05, 0.2, 0.5)
 """Seconds between attempts to start a command after a system error."""
 # Other errors of execve(2) and fork(2) are temporary or the machine's: EAGAIN (too many processes),
