@@ -1,6 +1,6 @@
 """`runner review`: list everything that waits for a person, or show one item.
 
-`runner draft`: a wish becomes tasks; and what a person says to a draft that waits.
+`runner draft` turns a request into tasks; `approve`, `reject` and `edit` answer a draft.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A command to run, its place and sandbox, and the result of a run.
 
-Which variables a command sees: an allow-list, so that no credential comes along by chance.
+An allow-list names the environment variables that a command gets, so that it gets no credential by
+accident.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A started command: its pipes, its exit, and its process tree.
-
-The start of a command's first process, in the way its sandbox wants it.
-"""
+"""Start a command as its sandbox requires, and follow its pipes, its exit and its process tree."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Supervise one command from start to end: stream its output, enforce its timeouts.
 
-Whether a command failed because the disk it works on has no room: no fault of the work.
+A command that fails because its disk is full is no failed check.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Run trusted tools for small questions, and the person's editor.
+"""Find programs on PATH, run trusted tools and the person's editor.
 
-Where a person's tools lie, so that a sandbox that hides HOME and /tmp can show them.
+A sandbox that hides HOME and /tmp shows the folders of these tools.
 """
 
 from __future__ import annotations

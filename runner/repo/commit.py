@@ -1,9 +1,7 @@
 """Create commits outside of the work tree, and land them with one compare-and-swap.
 
-Which bytes a commit's evidence is about: a digest of its files and of what it says of them.
-
-A commit message can outlive its bytes: `git commit --amend`, a squash, a conflict that was resolved
-and a copied message keep it. So the runner's commits say what their proof was about.
+A commit message can outlive its content: `git commit --amend`, a squash, a resolved conflict and a
+copied message keep it. So the evidence in a commit has a digest of the files that it is about.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Refs that preserve commits: draft branches, and the runner's own refs.
-
-Annotated tags: made once, on a commit, and never moved.
-"""
+"""Refs that preserve commits: draft branches, the runner's own refs and tags."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Read git trees and compare two of them.
 
-Where the project lies in its repository, and paths turned between the two. What a work tree's
-files looked like when they were those of a git tree.
+A `Prefix` converts paths between the project and its repository. A `Stamp` is what stat(2) said of
+a file that was equal to the one in a git tree.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ What cannot be seen is spelled out, secrets are blotted out, and a byte that is 
 turn the rest into "binary". With colour the new lines are highlighted by their language and the
 words that changed within a line stand out.
 
-Source text in the colours of its language: the door to rich's lexers, opened when needed.
-
 Patience matching (B. Cohen, 2004) finds the hunks: lines that stand once in both texts are anchors,
 and the gaps between them are matched the same way. A gap without anchors is given to difflib when
 it is small; a large one counts as replaced whole, because difflib is quadratic in repeated lines.

@@ -1,8 +1,6 @@
-"""The text of a ship in CHECKPOINT.md and in its tag.
+"""Format a ship: its entry in CHECKPOINT.md, the tag's message and the pull request's text.
 
-How many tasks are proven, and which are not and why, in words.
-
-The text of a pull request: what was built, and what each task's DONE rests on.
+They say what was built, how each task was proven, and which tasks are unproven and why.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """One session of an agent program: its files, its progress and its result.
 
-A program's output read while it runs, from the log that is kept of it.
-
-The log is what is left when keys are redacted, so nothing that comes of it can hold one.
+The runner reads the program's output from its log while the program runs. Keys are redacted in the
+log, so no result can contain one.
 """
 
 from __future__ import annotations
