@@ -1,7 +1,7 @@
 """Read git trees and compare two of them.
 
-A `Prefix` converts paths between the project and its repository. A `Stamp` is what stat(2) returned for
-a file that was equal to the one in a git tree.
+A `Prefix` converts paths between the project and its repository. A `Stamp` is what stat(2) returned
+for a file that was equal to the one in a git tree.
 """
 
 from __future__ import annotations

@@ -332,7 +332,7 @@ def test_what_is_not_held_is_said_for_each_bound():
     assert "io is not enforced" in second
     known = Limits(processors=2, disk=10, io=10, device="8:0")
     assert [line.split()[0] for line in explain_unheld(known, old)] == ["limits.disk", "limits.io"]
-    assert "page cache" in explain_unheld(known, old)[0]
+    assert "direct I/O" in explain_unheld(known, old)[0]
 
 
 def test_a_persons_bounds_become_numbers():

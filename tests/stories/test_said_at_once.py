@@ -69,7 +69,7 @@ def test_what_every_run_looks_for_again_is_not_to_be_made_pending(workplace):
         "TASK-001": ((), "fix the task's section"),
         "TASK-002": (("Requires: secret SHOP_KEY",), "provide what is missing"),
         "TASK-003": (("Requires: tool frobnicate",), "provide what is missing"),
-        "TASK-004": (("Requires: root",), "do it yourself"),
+        "TASK-004": (("Requires: root",), "do the task yourself"),
     }
     workplace.plan(
         *(

@@ -188,7 +188,7 @@ class Client(Struct):
         else:
             option = next(_options_of_models(opened, wanted), "")
             if not option:
-                raise _Over(f"it does not offer the model {wanted}")
+                raise _Over(f"model {wanted} does not exist for this agent")
             asked = {"sessionId": session, "configId": option, "value": wanted}
             done = self.request("session/set_config_option", asked)
         if isinstance(done, _Refusal):

@@ -435,7 +435,7 @@ def test_the_model_of_the_settings_is_chosen_where_it_is_offered(acp, opened, me
 def test_a_model_that_is_not_offered_ends_it_with_words(acp):
     acp.does(course(), model_execute="writer")
     said = acp.implement()
-    assert "it does not offer the model writer" in said.findings[0].message
+    assert "model writer does not exist for this agent" in said.findings[0].message
     assert said.failure is Failure.DETERMINISTIC
 
 

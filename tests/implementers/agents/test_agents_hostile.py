@@ -84,7 +84,7 @@ def test_a_link_in_the_place_of_the_projects_folder_is_followed_by_nobody(office
     assert (
         chosen.implement(brief, context)
         .findings[0]
-        .message.startswith("a symbolic link is in place")
+        .message.startswith("the project's folder is a symbolic link")
     )
     assert list(theirs.iterdir()) == []
 

@@ -177,7 +177,7 @@ def test_a_plan_that_nobody_can_read_is_a_failure_of_the_work(office):
     assert said.failure is Failure.SEMANTIC
     assert messages(said) == [
         (
-            "agent gave no readable plan: its last message has neither such a block nor a "
+            "agent gave no readable plan: the last message has neither a block of JSON nor a "
             "numbered list"
         )
     ]
