@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from runner.extensions.bridge import bridge_round, forge_http, github, issue_clone, rehearsal
     from runner.extensions.bridge.bridge_round import BridgeRequest
     from runner.plan import document
-    from runner.repo import read
-    from runner.repo import remote as remotes
+    from runner.repo import read, remote
     from runner.run.review import Asker
 else:
     bridge_round = lazy_module("runner.extensions.bridge.bridge_round")
@@ -33,7 +32,7 @@ else:
     forge_http = lazy_module("runner.extensions.bridge.forge_http")
     github = lazy_module("runner.extensions.bridge.github")
     issue_clone = lazy_module("runner.extensions.bridge.issue_clone")
-    remotes = lazy_module("runner.repo.remote")
+    remote = lazy_module("runner.repo.remote")
     read = lazy_module("runner.repo.read")
     rehearsal = lazy_module("runner.extensions.bridge.rehearsal")
 
@@ -101,12 +100,12 @@ def _require_trust(project: Project, given: argparse.Namespace, asker: Asker | N
     drafting.require_drafter_trust(project, plan, asker, trusted=given.trust, again=again)
 
 
-def _find_repository(project: Project, remote: str) -> str:
+def _find_repository(project: Project, name: str) -> str:
     """Return the remote's repository on github.com. Raises RunnerError for another address."""
     with read.Repository.open(project.root) as repository:
-        found = _ADDRESS.fullmatch(remotes.address_of(repository, remote))
+        found = _ADDRESS.fullmatch(remote.address_of(repository, name))
     if found is None:
-        raise RunnerError(f"{remote} is not a repository on github.com", hint="--repo OWNER/NAME")
+        raise RunnerError(f"{name} is not a repository on github.com", hint="--repo OWNER/NAME")
     return found[1]
 
 
