@@ -20,7 +20,8 @@ from registry_bench import a_registry, opened
 from runner.config.registries import Registries
 from runner.errors import RunnerError
 from runner.model import Network
-from runner.process.egress.server import EgressServer, RequestRefused, is_private, parse_request
+from runner.process.egress.server import EgressServer, RequestRefused, parse_request
+from runner.process.egress.upstream import is_private
 from runner.process.sandbox import NoSandbox, choose_sandbox
 
 _FETCH = """
