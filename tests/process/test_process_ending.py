@@ -392,3 +392,18 @@ def test_a_command_that_passes_on_a_full_disk_has_passed(small):
 def test_words_alone_are_not_believed_where_there_is_room(bare):
     ran = bare.run("echo 'No space left on device' >&2; exit 1")
     assert (ran.exit, ran.passed) == (1, False)
+
+
+def test_linux_without_proc_is_told_and_is_no_bug(monkeypatch):
+    there = os.path.exists
+    monkeypatch.setattr(os.path, "exists", lambda path: path != "/proc/self/stat" and there(path))
+    monkeypatch.setitem(sys.modules, "psutil", None)  # as where it is not installed
+    monkeypatch.delitem(sys.modules, "runner.process.process_table", raising=False)
+    monkeypatch.delattr("runner.process.process_table", raising=False)
+    platform._elsewhere.cache_clear()
+    try:
+        with pytest.raises(RunnerError, match="/proc not found") as told:
+            platform.process(1)
+    finally:
+        platform._elsewhere.cache_clear()
+    assert told.value.hint.startswith("mount -t proc proc /proc")
