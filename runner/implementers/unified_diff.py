@@ -182,7 +182,7 @@ def _misfit(lines: list[bytes], hunk: _Hunk, place: int, why: str) -> DoesNotApp
             detail += "the file has ended" if there is None else f"it is {_format_line(there)}"
             break
     else:
-        detail = f"it starts at line {hunk.start}"
+        detail = f"its header names line {hunk.start}"
     return DoesNotApplyError(
         f"hunk {hunk.number} {why}: {detail}",
         patch_line=hunk.patch_line,
