@@ -136,7 +136,7 @@ def test_the_version_imports_next_to_nothing_of_the_house(ground):
         "runner.lazy_pattern",
         "runner.commands",
         "runner.commands.parser",
-        "runner.commands.version",
+        "runner.commands.programs",
         "runner.extensions",  # the list of extensions, none of which is loaded
         "runner.extensions.interface",
         "runner.extensions.registry",
