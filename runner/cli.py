@@ -59,7 +59,7 @@ def _refuse(refusal: RunnerError | None) -> int:
 def _out_of_processes() -> ExitCode:
     """Report that clone(2) failed with EAGAIN, for which Python has only a message."""
     hint = "close other programs or raise the limit (ulimit -u), and run again"
-    message = "the system is exhausted: cannot start more threads"
+    message = "this machine cannot start more threads or processes"
     error = RunnerError(message, hint=hint, code=ExitCode.CONFLICT)
     _explain(error)
     return error.code

@@ -101,8 +101,8 @@ def refusal_of(error: OSError) -> RunnerError | None:
             hint = f"free some space on the file system at {disk} and run again"
         return DiskFullError(where, hint)
     if error.errno in _DENIED:
-        hint = "check its owner and its write permission"
-        return RunnerError(f"cannot be used: {error.strerror}", where=where, hint=hint)
+        hint = "check the owner and the write permission of this path"
+        return RunnerError(f"path cannot be used: {error.strerror}", where=where, hint=hint)
     if error.errno in _IN_THE_WAY and error.filename:
         hint = "move it away and run again"
         return RunnerError(

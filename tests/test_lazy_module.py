@@ -87,7 +87,7 @@ def test_a_module_that_could_not_be_loaded_is_tried_again(tmp_path, monkeypatch)
 
 def test_commands_say_at_their_top_what_they_load_later():
     code = (
-        "import sys; import runner.commands.look as graph;"
+        "import sys; import runner.commands.inspection as graph;"
         "print('runner.report.graph_drawing' in sys.modules, graph.graph_drawing.svg.__name__,"
         " 'runner.report.graph_drawing' in sys.modules)"
     )

@@ -30,9 +30,9 @@ from runner.plan.foreign import find_form, read_foreign
 from runner.plan.patterns import PatternIndex
 from runner.plan.spans import Spans
 from runner.process.environments import _load_toml
+from runner.repo.clone import login_variables
+from runner.repo.git import as_environment
 from runner.repo.landed_commits import _make_landed_commit
-from runner.repo.remote_address import login_variables
-from runner.repo.safe_config import as_environment
 from runner.repo.trailers import parse_message, parse_proof
 from runner.report.decisions_file import DecisionsDocument
 from runner.report.status_line import task_name

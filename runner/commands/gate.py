@@ -57,7 +57,7 @@ _HELP = {
 def execute_gate(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Measure and tell. Raises RunnerError where it cannot be measured."""
     if given.record and (given.moved_from or given.all or given.base):
-        why = "--record cannot be combined with --base, --all or --moved-from: it measures the base"
+        why = "--record measures the checked-out base: it takes no --base, --all or --moved-from"
         raise RunnerError(why, hint="check out the base, then: runner gate --record")
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
     settings = {name: value for name, value in flags.items() if value is not None}
@@ -94,7 +94,7 @@ def _request(given: argparse.Namespace) -> GateRequest:
 
 def _warn_of_uncommitted(repository: Repository, head: str) -> None:
     if head == "HEAD" and (dirty := repository.state().dirty):
-        tell(f"note: {plural(len(dirty), 'file')} not committed, so not measured")
+        tell(f"note: {plural(len(dirty), 'file')} not committed: the gate measures commits only")
 
 
 def _print_result(ran: Reproven) -> None:

@@ -1,7 +1,7 @@
 """`runner show`, `why`, `evidence`, `plan`, `shell`: commands about one task.
 
-Why it stands as it does, its implementer's brief, what its DONE rests on; how an agent means
-to build it, so that the next run builds it so.
+They show its status and the reason, the brief, the evidence, and the plan that an agent made;
+`shell` opens a shell in the tree of the task.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def execute_shell(given: argparse.Namespace, environ: Mapping[str, str]) -> int:
         project, given.id, wanted, given.command, hear=_show, say=tell, held_out=given.held_out
     )
     if ended.why:
-        tell(f"exit code 0, but the proof rejects it: {ended.why}")
+        tell(f"exit code 0, but a proof would reject this result: {ended.why}")
     return ended.exit
 
 

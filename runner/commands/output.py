@@ -1,6 +1,6 @@
 """Print a command's result as JSON or as lines, and its progress meanwhile.
 
-And what a person is asked before something is done: whether commands may run, and yes or no.
+It also asks for confirmation, and whether the commands of a plan may run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`runner review`: list everything that waits for a person, or show one item.
 
-`runner draft`: a wish becomes tasks; and what a person says to a draft that waits.
+`runner draft` turns a request into tasks; `approve`, `reject` and `edit` answer a draft.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _show_stale(project: Project, repository: Repository, id_: str) -> None:
         print(f"     {line}")
     built = waiting.list_built_changes(project, repository, stale.commit) if stale.commit else ()
     if built is None:
-        print("     that commit is gone: the history was rewritten")
+        print("     the commit of this task is gone: the history was rewritten")
     for change, before in built or ():
         print(redact(_diff(project, change, before)))
 
@@ -178,7 +178,7 @@ def _find_wish(given: argparse.Namespace, project: Project) -> Wish:
     sources = (bool(given.wish), bool(given.file), given.issue is not None)
     if sum(sources) != 1 or (given.others and given.issue is None):
         raise RunnerError(
-            "give exactly one request",
+            "give exactly one request to draft",
             hint='runner draft "…", or --file PATH, or --issue N [--with N,N]',
         )
     if given.file:

@@ -95,7 +95,7 @@ def _switch(given: argparse.Namespace, environ: Mapping[str, str]) -> None:
         )
     project = Project.open(Path.cwd(), environ, make_flags(given), plan_needed=False)
     if build_branch.switch_to(project, given.branch):
-        print(f"on branch {given.branch}", file=sys.stderr, flush=True)
+        print(f"switched to branch {given.branch}", file=sys.stderr, flush=True)
 
 
 def _build_once_or_watch(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
@@ -156,7 +156,7 @@ def _show_preview(
     if given.plan_out:
         file = Path.cwd() / given.plan_out
         saved_file.save_plan(file, project, seen.reading, seen.selection, seen.foresight)
-        print(f"saved; to do exactly this: runner run --apply {given.plan_out}", file=sys.stderr)
+        print(f"saved; to run this plan: runner run --apply {given.plan_out}", file=sys.stderr)
     return ExitCode.OK
 
 
@@ -215,7 +215,8 @@ def _try_implementer(
     named = [*given.ids, *given.only]
     if len(named) != 1:
         raise RunnerError(
-            "--with-implementer needs one task", hint="runner run TASK-003 -n --with-implementer"
+            "--with-implementer needs exactly one task",
+            hint="runner run TASK-003 -n --with-implementer",
         )
     project = Project.open(Path.cwd(), environ, flags)
     with console_of(given, environ, project.root) as console:
@@ -230,7 +231,7 @@ def _try_implementer(
         if given.plan_out:
             saved_file.save_proposal(Path.cwd() / given.plan_out, project, found.trial)
             print(
-                f"saved; to land exactly this: runner run --apply {given.plan_out}",
+                f"saved; to land these changes: runner run --apply {given.plan_out}",
                 file=sys.stderr,
             )
     return found.code
@@ -246,7 +247,7 @@ def _trial_lines(found: TrialResult, environ: Mapping[str, str]) -> Iterator[str
 
 def _diff(found: TrialResult, change: Change, environ: Mapping[str, str]) -> str:
     if change.path in found.trial.outcome.tainted:
-        return f"{display(change.path)}: rejected, so not shown"
+        return f"{display(change.path)}: not shown, because a check rejected it"
     colour = wants_colour(sys.stdout, environ)
     width = shutil.get_terminal_size().columns if colour else 0
     return diff_view.diff_text(found.before[change.path], change, colour=colour, width=width)

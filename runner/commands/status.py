@@ -72,7 +72,7 @@ def _print_costs(project: Project, *, as_json: bool) -> ExitCode:
         return ExitCode.OK
     print(f"proofs: {costs.words or 'none yet'}")
     if rows := list(costs.rows()):
-        print("\n" + table(("KIND", "COMMANDS", "TOOK", "STOOD"), rows, width=_width()), end="")
+        print("\n" + table(("KIND", "COMMANDS", "TOOK", "CACHED"), rows, width=_width()), end="")
     return ExitCode.OK
 
 

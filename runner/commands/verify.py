@@ -53,7 +53,7 @@ def execute_verify(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     whole = given.all or given.changed
     if bool(given.id) == whole or (given.all and given.changed):
         raise RunnerError(
-            "name one task, --all or --changed" if whole else "name what to verify",
+            "name one task, --all or --changed" if whole else "name a task, or use --all",
             hint="`runner verify --all` tests everything, `runner verify TASK-001` one task",
         )
     flags = {"task_graph": given.task_graph, "sandbox": given.sandbox, "jobs": given.jobs}
@@ -142,7 +142,7 @@ def _print_shortfall(verified: Verified, *, as_json: bool) -> None:
         print(document("ship", shipped=False, tag=None, shortfalls=shortfalls), end="")
     else:
         print("\n".join(whole_lines(verified)))
-        print("not shipped: the whole tree does not pass")
+        print("not shipped: the tree does not pass all checks")
 
 
 def _say(done: Shipped, *, as_json: bool) -> None:

@@ -1,7 +1,7 @@
 """`runner pipeline staged-write`, and `hook` for agent programs.
 
-A write by hand is shown as a diff, then applied, edited or rejected. For a write that a program is
-about to make, the command prints the pipeline's findings.
+A person sees a staged write as a diff, and applies, edits or rejects it. `hook` prints the findings
+on a write that a program is about to make.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _print_list(
         print("nothing is waiting for you", file=sys.stderr)
     if len(shown) < len(known):
         rest = plural(len(known) - len(shown), "staged write")
-        print(f"{rest} settled; list all: runner pipeline staged-write list --all", file=sys.stderr)
+        print(f"{rest} decided; list all: runner pipeline staged-write list --all", file=sys.stderr)
     return ExitCode.OK
 
 

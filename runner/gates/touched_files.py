@@ -19,8 +19,8 @@ from runner import effects
 from runner.errors import RunnerError
 from runner.model import Finding, Severity
 from runner.process import syscalls
-from runner.repo.change_times import TICK, tells_changes
-from runner.repo.trees import Prefix, Stamp, is_unchanged, stamp_of
+from runner.repo.tree_files import tells_changes
+from runner.repo.trees import TICK, Prefix, Stamp, is_unchanged, stamp_of
 from runner.text.ignore_rules import ignore_rules
 from runner.text.wording import join_few
 from runner.writes.safe_io import open_below

@@ -16,8 +16,7 @@ from runner.history.commit_log import LogEntry, find_standing, story
 from runner.journal.events import TaskReopened, TaskStaled
 from runner.journal.session_events import HistoryMoved, HistoryMoving
 from runner.model import Status, Usage
-from runner.repo.commit import commit_tree
-from runner.repo.filtered import find_filtered
+from runner.repo.commit import commit_tree, find_filtered
 from runner.repo.landed_commits import name_project
 from runner.repo.merge import carry
 from runner.repo.refs import keep_ref

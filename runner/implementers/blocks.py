@@ -1,4 +1,4 @@
-"""The `blocks` implementer: write files, apply patches and run commands from the task's section."""
+"""Implementers without a program: `blocks` applies the task's section, `check` changes nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from runner.implementers.base import CHECK, WorkResult
 from runner.implementers.command import context_of_block, decisions_in, failure, output_of, work
 from runner.lazy_module import lazy_module
 from runner.model import BlockKind, Finding
+from runner.text.wording import plural
 from runner.writes.paths import check_path
 from runner.writes.safe_io import mode_below, read_below, unlink_below, write_below
 
@@ -46,7 +47,7 @@ class Blocks(Struct, frozen=True):
             return Finding(
                 CHECK,
                 f"{task.id} has no file blocks",
-                hint="add one (```python file=PATH), or name another Implementer",
+                hint="add a block (```python file=PATH), or name another Implementer",
             )
         return cls(repeatable=all(block.kind is not BlockKind.RUN for block in task.blocks))
 
@@ -67,7 +68,7 @@ class Blocks(Struct, frozen=True):
 
 def _summary(files: int, commands: int) -> str:
     parts = ((files, "file", "from the plan"), (commands, "command", "run"))
-    counted = [f"{n} {noun}{'s' * (n > 1)} {done}" for n, noun, done in parts if n]
+    counted = [f"{plural(n, noun)} {done}" for n, noun, done in parts if n]
     return ", ".join(counted)
 
 
@@ -78,9 +79,6 @@ def _has_refusal(findings: list[Finding]) -> bool:
 def _path_finding(block: Block) -> Finding | None:
     kind = "delete" if block.kind is BlockKind.DELETE else ""
     return check_path(block.path, _PLAIN, kind=kind)
-
-
-# --- writing --------------------------------------------------------------------------
 
 
 def _write(block: Block, place: Place) -> Finding | None:
@@ -142,9 +140,6 @@ def _finding(block: Block, message: str, hint: str) -> Finding:
     return Finding(CHECK, message, path=block.path, hint=hint)
 
 
-# --- running --------------------------------------------------------------------------
-
-
 def _run(
     blocks: list[Block], brief: Brief, context: ImplementerContext
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
@@ -159,3 +154,23 @@ def _run(
         if failed := failure(ran, context, f"the sh run block{place}", block.text):
             return decisions_in(*outputs), (failed,)
     return decisions_in(*outputs), ()
+
+
+CHECK_ONLY = "check"
+
+
+class Nothing(Struct, frozen=True):
+    """Leaves the tree as it is."""
+
+    name: str = CHECK_ONLY
+    is_agent: bool = False
+    repeatable: bool = True
+
+    @classmethod
+    def for_task(cls, task: Task, settings: Settings) -> Nothing:  # noqa: ARG003  fits any task
+        """Create an implementer that only runs checks."""
+        return cls()
+
+    def implement(self, brief: Brief, context: ImplementerContext) -> WorkResult:  # noqa: ARG002  the protocol's
+        """Return an empty result: there is nothing to do."""
+        return WorkResult()

@@ -26,6 +26,7 @@ from runner.model import Finding
 from runner.process.base import Command, Ended
 from runner.process.supervise import run
 from runner.secrets.redact import redact
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +47,7 @@ _LONGEST_SUMMARY = 200
 _OBSTACLE = regex(r"\W{0,12}(?P<report>I cannot, because \w.*)", re.IGNORECASE)
 """Report of an implementer that a task cannot be done as written, as the brief requests."""
 _MINUTE = 60
-_MISSING = "create and commit the program that it names, or fix the command"
+_MISSING = "create and commit the program that the command names, or fix the command"
 
 
 def work(
@@ -86,7 +87,7 @@ def failure(ran: Ran, context: ImplementerContext, what: str, line: str = "") ->
 
 def _words(ran: Ran, context: ImplementerContext, line: str) -> tuple[str, str]:
     limits = context.limits
-    longer = f"raise its limit, such as - Timeout: {_twice(limits.hard)}, or make it faster"
+    longer = f"raise the task's limit, such as - Timeout: {_twice(limits.hard)}, or make it faster"
     if ran.ended is Ended.EXITED:
         bound = context.find_met_bound(line, ran.tail, ran.exit)
         # Exit codes of a shell that cannot start a program (POSIX, Exit Status for Commands).
@@ -107,9 +108,8 @@ def _twice(seconds: float) -> str:
     """Format twice a limit as a plan writes it, in whole minutes from a minute on."""
     longer = ceil(2 * seconds)
     if longer < _MINUTE:
-        return "1 second" if longer == 1 else f"{longer} seconds"
-    minutes = ceil(longer / _MINUTE)
-    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+        return plural(longer, "second")
+    return plural(ceil(longer / _MINUTE), "minute")
 
 
 def output_of(ran: Ran) -> str:
@@ -189,7 +189,7 @@ class CommandLine(Struct, frozen=True):
             return cls(line)
         return Finding(
             CHECK,
-            f"{task.id} has no Command, and the settings have none",
+            f"{task.id} has no Command, and build.command is not set",
             hint="add - Command: `…`, or set build.command in the settings",
         )
 

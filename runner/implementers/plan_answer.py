@@ -76,16 +76,16 @@ def why_no_plan(text: str) -> str:
         return "the answer is empty"
     found = [one for one in _objects(text) if isinstance(one, dict)]
     if any(_plan_of(one) for one in found):
-        return "it repeats the example"
+        return "it is a copy of the example"
     if found:
         given = found[0].get("plan") if isinstance(found[0].get("plan"), dict) else found[0]
-        return f"its object has no `steps`, or only `steps`; it has {_keys(given)}"
+        return f"the JSON object needs `steps` and `files`; it has {_keys(given)}"
     for fence in reversed(_find_fences(text)):
         if "json" in fence.info or "plan" in fence.info:
-            return f"its block is not valid JSON{_mistake(fence.body)}"
+            return f"the block is not valid JSON{_mistake(fence.body)}"
     if text.startswith("{"):
         return f"the answer is not valid JSON{_mistake(text)}"
-    return "its last message has neither such a block nor a numbered list"
+    return "the last message has neither a block of JSON nor a numbered list"
 
 
 def _keys(found: object) -> str:
@@ -99,7 +99,7 @@ def _mistake(text: str) -> str:
     except ValueError as error:
         return f" ({error})"
     except RecursionError:
-        return " (it is nested too deeply)"
+        return " (nested too deeply)"
     return ""
 
 

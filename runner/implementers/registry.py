@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from runner.extensions.interface import load
 from runner.extensions.registry import OURS, find_reference
-from runner.implementers import blocks, check, command
+from runner.implementers import blocks, command
 from runner.implementers.agents import preset, program
-from runner.implementers.agents.acp import PREFIX, is_acp
+from runner.implementers.agents.preset import ACP_PREFIX, is_acp
 from runner.implementers.base import CHECK, Drafter
 from runner.model import Finding, Spec, Task
 from runner.text.display import display
@@ -48,7 +48,7 @@ class ExtensionKind(NamedTuple):
 IMPLEMENTERS: dict[str, ImplementerKind] = {
     blocks.NAME: blocks.Blocks,
     command.NAME: command.CommandLine,
-    check.NAME: check.Nothing,
+    blocks.CHECK_ONLY: blocks.Nothing,
     **{
         name: ExtensionKind(reference)
         for one in OURS
@@ -60,7 +60,7 @@ IMPLEMENTERS: dict[str, ImplementerKind] = {
 
 def list_names() -> str:
     """Return all implementer names for messages."""
-    return ", ".join((*IMPLEMENTERS, f"{PREFIX}NAME"))
+    return ", ".join((*IMPLEMENTERS, f"{ACP_PREFIX}NAME"))
 
 
 def knows(name: str) -> bool:
@@ -88,9 +88,8 @@ def choose(task: Task, settings: Settings) -> Implementer | Finding:
         return Finding(
             CHECK,
             NOBODY,
-            hint="write its files as blocks (```python file=PATH); or add - Command: … and what "
-            "proves its work; or name an agent: - Implementer: claude, or build.implementer = … in "
-            "the settings",
+            hint="in the plan, add file blocks (```python file=PATH), or - Command: … and a test "
+            "contract, or an agent: - Implementer: claude; or set build.implementer",
         )
     kind = _find_kind(name)
     if kind is None and is_acp(name):
@@ -195,5 +194,5 @@ def _name_for(task: Task, settings: Settings) -> str:
     projects = settings.build.implementer or (command.NAME if settings.build.command else "")
     projects = projects or (program.OTHER if settings.agent.command else "")
     if not task.writes_anything and (not projects or is_agent_name(projects.casefold())):
-        return check.NAME  # there is nothing that an agent could do
+        return blocks.CHECK_ONLY  # there is nothing that an agent could do
     return projects

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _ROOT_WORDS = frozenset({"sudo", "doas", "pkexec"})
 NEEDS_ROOT = (
-    "needs root, which the runner never uses: do it yourself and set its Status to DONE, "
-    "or remove root (Requires, sudo) from it"
+    "needs root, which the runner never uses: do the task yourself and set its Status to DONE, "
+    "or remove root (Requires, sudo) from the task"
 )
 """Note of such a task, with the ways that work: an approval does not give it root."""
 _BREAKS = frozenset("();|&\n{}!")
@@ -85,7 +85,7 @@ def _secrets(
         if name in leased:
             continue
         if permitted is not None and name not in permitted:
-            yield Reason.SECRET, f"secret {name} is not listed in sandbox.secrets of your settings"
+            yield Reason.SECRET, f"secret {name} is not in sandbox.secrets of your own settings"
         elif not environ.get(name):
             yield Reason.SECRET, f"secret {name} is not set in the environment"
 
@@ -99,7 +99,7 @@ def _tools(
             yield Reason.TOOL, f"tool {name} is not on PATH"
     commands = [(f"gate {gate.name}", gate.command) for gate in (*gates, *task.gates)]
     if task.command:  # without its program every attempt would end alike
-        commands.insert(0, ("its Command", task.command))
+        commands.insert(0, ("the task's Command", task.command))
     for what, command in commands:
         program = _program(command)
         if not program or program in required or program in _ROOT_WORDS:

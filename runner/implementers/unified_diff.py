@@ -182,7 +182,7 @@ def _misfit(lines: list[bytes], hunk: _Hunk, place: int, why: str) -> DoesNotApp
             detail += "the file has ended" if there is None else f"it is {_format_line(there)}"
             break
     else:
-        detail = f"it starts at line {hunk.start}"
+        detail = f"its header names line {hunk.start}"
     return DoesNotApplyError(
         f"hunk {hunk.number} {why}: {detail}",
         patch_line=hunk.patch_line,
@@ -283,7 +283,7 @@ def _line(lines: list[bytes], at: int, hunk: _Hunk) -> int:
         raise _make_malformed_error(hunk.number, at, "no line precedes the missing newline mark")
     if sign not in (b" ", b"-", b"+"):
         counts = f"after {len(hunk.old)} old and {len(hunk.new)} new lines"
-        raise _make_malformed_error(hunk.number, at, f"it ends {counts}, before its header says")
+        raise _make_malformed_error(hunk.number, at, f"it ends {counts}; its header says more")
     after = at + 1
     # It refers to the line above it, and its text is translated: only the backslash counts (GNU
     # diffutils, "Incomplete Lines").

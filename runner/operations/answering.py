@@ -48,7 +48,7 @@ examples:
     Operation(
         "retry",
         "retry a blocked task now",
-        "approval:execute_answer",
+        "decisions:execute_answer",
         (
             word("what", "ID", "task ID, draft ID, or number in `runner review`", "*"),
             option("--reason", "", "information for the next attempt", default=""),
@@ -75,7 +75,7 @@ examples:
     Operation(
         "approve",
         "approve what waits for review",
-        "approval:execute_answer",
+        "decisions:execute_answer",
         (
             word("what", "ID", "task ID, draft ID, or number in `runner review`", "*"),
             flag("--all", "approve everything that waits"),
@@ -114,7 +114,7 @@ examples:
     Operation(
         "reject",
         "reject what waits for review, with a reason",
-        "approval:execute_answer",
+        "decisions:execute_answer",
         (
             word("what", "ID", "task ID, draft ID, or number in `runner review`", "*"),
             option("--reason", "", "what the next attempt should do better", default=""),
@@ -142,7 +142,7 @@ example:
     Operation(
         "edit",
         "edit what waits for review in your editor",
-        "approval:execute_answer",
+        "decisions:execute_answer",
         (word("what", "ID", "task ID, draft ID, or number in `runner review`", "*"),),
         effects="writes",
         role="reviewer",
@@ -163,7 +163,7 @@ example:
     Operation(
         "change",
         "request a change of tasks: preview, then STALE until approved",
-        "change:execute_change",
+        "history:execute_change",
         (
             word("words", "ID … TEXT", "task IDs, then the change in words", "+"),
             flag("--yes", "record it without asking"),
@@ -196,7 +196,7 @@ examples:
     Operation(
         "cancel",
         "stop one task's attempt in the active run; keep its work",
-        "approval:execute_cancel",
+        "decisions:execute_cancel",
         (TASK,),
         effects="writes",
         role="operator",

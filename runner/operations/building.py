@@ -146,7 +146,7 @@ examples:
     Operation(
         "demo",
         "watch a demo build catch mistakes, in seconds and offline",
-        "demo:execute_demo",
+        "new_plan:execute_demo",
         (word("folder", "FOLDER", "new folder for the demo", "?"),),
         effects="writes runs",
         role="operator",
@@ -160,7 +160,7 @@ examples:
     Operation(
         "init",
         "write a small working plan into this folder",
-        "demo:execute_init",
+        "new_plan:execute_init",
         effects="writes",
         role="operator",
         shown=True,
@@ -173,7 +173,7 @@ examples:
     Operation(
         "prune",
         "delete old logs, drafts and slots that nothing needs",
-        "leftovers:execute_prune",
+        "artifacts:execute_prune",
         (
             option("--older-than", "AGE", "such as 90d, 12w or 36h", needed=True),
             flag("--dry-run", "only list what would be deleted"),

@@ -149,7 +149,7 @@ examples:
     Operation(
         "doctor",
         "check what this machine has, and what is missing",
-        "look:execute_doctor",
+        "inspection:execute_doctor",
         (
             JSON,
             flag("--remote", "also check the remote of `git.publish`"),
@@ -182,7 +182,7 @@ examples:
     Operation(
         "log",
         "show what happened, from the journal",
-        "log:execute_log",
+        "inspection:execute_log",
         (
             flag("--follow", "print new records as they come", "-f"),
             option("--task", "ID", "only records of this task", default=""),
@@ -230,7 +230,7 @@ examples:
     Operation(
         "stats",
         "count builds, failures, waits, costs and proofs",
-        "log:execute_stats",
+        "inspection:execute_stats",
         (
             option("--since", "AGE", "only this period: 30d, 12h, …", default=""),
             flag("--time", "the seconds that each run and task took"),
@@ -248,7 +248,7 @@ examples:
     Operation(
         "settings",
         "show settings, their values and their sources",
-        "look:execute_settings",
+        "inspection:execute_settings",
         (
             flag("--all", "list all settings"),
             flag("--from-repository", "show only what the repository's file sets"),
@@ -265,7 +265,7 @@ examples:
     Operation(
         "impact",
         "show which tasks and tests a change may affect, and why",
-        "change:execute_impact",
+        "history:execute_impact",
         (
             word("paths", "PATH", "a file or folder", "*"),
             option("--since", "REV", "the files that differ from this revision"),

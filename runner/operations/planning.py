@@ -21,7 +21,7 @@ ROWS = (
     Operation(
         "validate",
         "check the plan and report every mistake; runs nothing",
-        "look:execute_validate",
+        "inspection:execute_validate",
         (JSON, flag("--strict", "also report tasks that a run would block"), PLAN),
         output="validation",
         tools=(
@@ -73,7 +73,7 @@ exit code: 3 if the draft waits for your review, or no agent or model is availab
     Operation(
         "import",
         "import tasks from another tool's file into the plan",
-        "foreign:execute",
+        "new_plan:execute_import",
         (
             word("source", "PATH|URL|-", "a file, a folder, a URL, or `-` for standard input"),
             choice(
@@ -109,7 +109,7 @@ It imports titles, dependencies, criteria, priorities and named files, but never
     Operation(
         "sync",
         "mark proven tasks in the files they were imported from",
-        "foreign:execute",
+        "new_plan:execute_import",
         (
             flag("--uncheck", "also remove the marks of tasks that are not proven"),
             flag("--dry-run", "write nothing; show what would be written", "-n"),
@@ -128,7 +128,7 @@ examples:
     Operation(
         "graph",
         "draw the graph as text or as a picture",
-        "look:execute_graph",
+        "inspection:execute_graph",
         (
             choice(
                 "--format",
@@ -228,7 +228,7 @@ examples:
     Operation(
         "plan ownership",
         "show, check or propose which tasks own which files",
-        "change:execute_ownership",
+        "history:execute_ownership",
         (
             word(
                 "verb",

@@ -14,7 +14,7 @@ ROWS = (
     Operation(
         "version",
         "show the version",
-        "version:execute",
+        "programs:execute_version",
         (JSON,),
         output="version",
         examples="""\
@@ -26,7 +26,7 @@ examples:
     Operation(
         "lsp",
         "run the language server for editors: diagnostics, IDs, statuses",
-        "servers:execute_lsp",
+        "programs:execute_lsp",
         (flag("--stdio", "use stdin and stdout, which is the default"),),
         examples="""\
 examples:
@@ -36,7 +36,7 @@ examples:
     Operation(
         "serve",
         "show the plan in your browser, and answer reviews there",
-        "servers:execute_serve",
+        "programs:execute_serve",
         (
             option("--port", "N", "the port (default: a free one)", kind=int, default=0),
             option("--also", "PATH", "also serve the project in this folder", times="again"),
@@ -67,7 +67,7 @@ To serve a team's store (`runner team store`) to people with a token (`runner te
     Operation(
         "mcp",
         "serve the plan to an assistant: Model Context Protocol on stdin",
-        "servers:execute_mcp",
+        "programs:execute_mcp",
         (option("--folder", "PATH", "the project's folder (default: this one)"), PLAN),
         effects="writes runs",
         role="operator",

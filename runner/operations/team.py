@@ -9,7 +9,7 @@ ROWS = (
     Operation(
         "team lease",
         "show which machine builds this branch; --take takes its lease",
-        "approval:execute_lease",
+        "decisions:execute_lease",
         (
             flag("--take", "take the lease from its holder, for the next run here"),
             option("--reason", "WHY", "why you take it; recorded", default=""),
@@ -35,7 +35,7 @@ examples:
     Operation(
         "team artifacts list",
         "list stored and waiting artifacts",
-        "leftovers:list_artifacts",
+        "artifacts:list_artifacts",
         (
             word("run", "RUN", "the start of the run's ID", "?", default=""),
             flag("--remote", "list the files of the store, not of the journal"),
@@ -57,7 +57,7 @@ examples:
     Operation(
         "team artifacts get",
         "fetch a run's files",
-        "leftovers:fetch_artifacts",
+        "artifacts:fetch_artifacts",
         (
             word("run", "RUN", "the start of the run's ID (default: the last)", "?", default=""),
             word("paths", "PATH", "only these files (default: all)", "*"),
@@ -77,7 +77,7 @@ examples:
     Operation(
         "team artifacts push",
         "store waiting artifacts now",
-        "leftovers:push_artifacts",
+        "artifacts:push_artifacts",
         (
             flag("--quiet", "print only errors"),
             JSON,

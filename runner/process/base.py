@@ -1,6 +1,7 @@
 """A command to run, its place and sandbox, and the result of a run.
 
-Which variables a command sees: an allow-list, so that no credential comes along by chance.
+An allow-list names the environment variables that a command gets, so that it gets no credential by
+accident.
 """
 
 from __future__ import annotations
@@ -87,9 +88,9 @@ class Place(Struct, frozen=True):
         """The project's folder in the tree. Raises RunnerError where a link leads away from it."""
         if (folder := self.folders[-1]) != self.tree / self.start:
             raise RunnerError(
-                "a symbolic link is in place of the project's folder",
+                "the project's folder is a symbolic link in the scratch tree",
                 where=self.start,
-                hint="the runner never follows links",
+                hint="remove the link: the runner does not follow links",
                 code=ExitCode.CONFLICT,
             )
         return folder

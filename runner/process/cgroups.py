@@ -249,16 +249,22 @@ def explain_unheld(limits: Limits, grounds: Grounds | None = None) -> tuple[str,
     held = grounds.held
     unheld = []
     if limits.processors and "cpu" not in held:
-        unheld.append("processors is not enforced: no cgroup can be created for it here (cpu)")
+        unheld.append(
+            "limits.processors is not enforced: this machine has no cgroup with cpu control"
+        )
     for name in ("disk", "io"):
         if not getattr(limits, name):
             continue
         if "io" not in held:
-            unheld.append(f"{name} is not enforced: no cgroup can be created for it here (io)")
+            unheld.append(
+                f"limits.{name} is not enforced: this machine has no cgroup with io control"
+            )
         elif not limits.device:
-            unheld.append(f"{name} is not enforced: the disk of the scratch trees has no number")
+            unheld.append(
+                f"limits.{name} is not enforced: the scratch trees are on no block device"
+            )
         elif grounds.blkio:
-            unheld.append(f"{name} is enforced only for I/O without page cache (cgroup version 1)")
+            unheld.append(f"limits.{name} covers only direct I/O (cgroup version 1)")
     return tuple(unheld)
 
 

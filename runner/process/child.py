@@ -1,7 +1,4 @@
-"""A started command: its pipes, its exit, and its process tree.
-
-The start of a command's first process, in the way its sandbox wants it.
-"""
+"""Start a command as its sandbox requires, and follow its pipes, its exit and its process tree."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from msgspec import Struct
 
 from runner import effects
 from runner.lazy_pattern import regex
-from runner.process import platform, tree
+from runner.process import platform, process_tree
 
 if TYPE_CHECKING:
     import re
@@ -280,12 +277,12 @@ def _seconds(spent: re.Match[bytes]) -> float:
 
 def plant(
     prepared: Prepared, group: CommandCgroups | None, *, piped: bool, on_terminal: bool = False
-) -> tree.ProcessTree:
+) -> process_tree.ProcessTree:
     """Start it; its options and its filter come in files, where the sandbox takes them so.
 
     `on_terminal`: with our own input and output in place of pipes.
     """
-    mark = tree.new_mark()
+    mark = process_tree.new_mark()
     program = prepared.argv[0]
     files = _files(prepared)
     # The command also inherits the inner end of the connection to registries.
@@ -323,7 +320,7 @@ def plant(
         return subprocess.Popen(
             group.around(argv) if group else argv,
             cwd=prepared.cwd,
-            env={**prepared.env, tree.MARK: mark},
+            env={**prepared.env, process_tree.MARK: mark},
             stdin=None if on_terminal else subprocess.PIPE if piped else subprocess.DEVNULL,
             stdout=None if on_terminal else subprocess.PIPE,
             stderr=subprocess.PIPE if prepared.reports else subprocess.STDOUT,
@@ -339,7 +336,7 @@ def plant(
 
     try:
         wrapper = os.path.basename(program) if prepared.reports else ""  # noqa: PTH119 - text
-        return tree.plant(mark, start, wrapper, prepared.within)
+        return process_tree.plant(mark, start, wrapper, prepared.within)
     finally:
         for _, file in files:
             os.close(file)

@@ -141,9 +141,9 @@ def find_lent_program(
 def explain_lent_program(program: str, root: Path) -> tuple[str, str]:
     """Return what is wrong with such a program, and how to fix it."""
     there = next((name for name in IN_REPOSITORY if (root / name / _MARK).is_file()), "")
-    message = f'"{program}" would come from the runner\'s own environment ({sys.prefix})'
+    message = f'"{program}" is found only in the environment of the runner itself ({sys.prefix})'
     if there:
-        return f"{message}: not installed in {there}", f"{there}/bin/python -m pip install pytest"
+        return f"{message}, not in {there}", f"{there}/bin/python -m pip install pytest"
     if (root / "poetry.lock").is_file():
         return message, "poetry install, with pytest in its dependencies"
     if (root / "uv.lock").is_file():

@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from runner.lazy_module import lazy_module
 from runner.model import Network
-from runner.process import seccomp, syscalls
+from runner.process import syscalls
 from runner.process.base import Prepared
 from runner.process.limits import ulimits
 from runner.process.mounts import (
@@ -40,7 +40,7 @@ from runner.process.mounts import (
     take_away,
 )
 from runner.process.other_trees import other_trees
-from runner.process.seccomp import Sockets
+from runner.process.syscalls import Sockets
 from runner.process.tools import NAMES, capture, tool_paths
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ class Landlock(Struct, frozen=True):
             "signals to your other processes are not blocked": _WITH_SCOPE,
         }
         gaps = [*_NEVER, *(text for text, since in lacking.items() if self.version < since)]
-        if not seccomp.program(Sockets.NONE):
-            gaps.append(f"no filter of system calls for {seccomp.machine()}")
+        if not syscalls.seccomp_filter(Sockets.NONE):
+            gaps.append(f"no filter of system calls for {syscalls.machine()}")
         return tuple(gaps)
 
     def _restrict(self, command: Command, own: Path) -> None:
@@ -142,7 +142,7 @@ class Landlock(Struct, frozen=True):
             syscalls.restrict_self(ruleset)
         finally:
             os.close(ruleset)
-        program = seccomp.program(_SOCKETS[command.network])
+        program = syscalls.seccomp_filter(_SOCKETS[command.network])
         if program:
             syscalls.filter_calls(program)
 
@@ -233,7 +233,7 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Landlock | s
         return "Landlock exists only on Linux"  # elsewhere the same numbers are other system calls
     version = syscalls.landlock_version()
     if version < OLDEST:
-        return f"Landlock needs Linux 6.2 and must be enabled (version {version} of {OLDEST})"
+        return f"the kernel has Landlock version {version}; the runner needs {OLDEST} (Linux 6.2)"
     problems: list[str] = []
 
     def attempt() -> None:
@@ -245,7 +245,7 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Landlock | s
             # Opening this device for writing has no effect and succeeds for any user without rules:
             # so a failure is Landlock's.
             code, words = capture(["/bin/sh", "-c", "true >/dev/full"], Path("/"), {}, 10.0)
-            problems.append("" if code else f"it did not block a write: {words!r}")
+            problems.append("" if code else f"Landlock did not block a write: {words!r}")
         except OSError as problem:
             problems.append(f"{problem.filename}: {problem.strerror}")
 

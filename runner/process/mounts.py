@@ -3,9 +3,8 @@
 Later options win, so the order is: the machine read-only, what is personal hidden, the tools
 shown again, and at last the folders the command works in.
 
-What of the machine's file system may be read where nothing can be mounted over the rest.
-
-HOME and the temporary folder of one command, where the person's own are closed to it.
+Sandboxes that cannot mount use the same lists of readable paths, and give each command a HOME and a
+temporary folder of its own.
 """
 
 from __future__ import annotations

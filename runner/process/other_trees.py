@@ -4,9 +4,8 @@ The trees alone, never the folders that hold them, and none that what runs here 
 (`link_targets`). The search takes a tenth of a second at most; what it did not get to is kept for
 the next one, as is what was found, in the user's cache folder.
 
-What commands for a repository read elsewhere: tools, environments, linked packages, libraries.
-
-Read before anything runs, from the person's own files: a sandbox never hides it.
+A sandbox never hides what commands read elsewhere: tools, environments, linked packages, libraries.
+The runner lists these from the person's own files before it runs anything.
 """
 
 from __future__ import annotations

@@ -24,10 +24,10 @@ from runner import effects
 from runner.process import platform
 from runner.process.base import Command, Ended, Place
 from runner.process.limits import Limits
+from runner.process.process_tree import plant_apart
 from runner.process.sandbox import NoSandbox
 from runner.process.supervise import run
 from runner.process.tools import which
-from runner.process.tree import plant_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -235,7 +235,7 @@ def ask_for_secret(
     try:
         asked = plant_apart(environ, lambda env: _start(line, root, env))
     except OSError as error:
-        return OwnCommandResult(trouble=f"it cannot start: {error.strerror}")
+        return OwnCommandResult(trouble=f"its command cannot start: {error.strerror}")
     until = effects.monotonic() + seconds
     while True:
         try:
@@ -245,7 +245,7 @@ def ask_for_secret(
         except subprocess.TimeoutExpired:
             if cancelled() or effects.monotonic() > until:
                 _end(asked)
-                late = f"it printed nothing within {seconds:g} s"
+                late = f"its command did not end within {seconds:g} s"
                 return OwnCommandResult(trouble="it was cancelled" if cancelled() else late)
         else:
             return _read(output, asked.returncode)
@@ -274,17 +274,17 @@ def _end(asked: subprocess.Popen[bytes]) -> None:
 
 def _read(output: bytes, code: int) -> OwnCommandResult:
     if code:
-        return OwnCommandResult(trouble=f"it ended with exit code {code}")
+        return OwnCommandResult(trouble=f"its command ended with exit code {code}")
     if len(output) > _MOST:
-        return OwnCommandResult(trouble="it printed more than 64 kB")
+        return OwnCommandResult(trouble="its command printed more than 64 kB")
     try:
         value = output.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError:
-        return OwnCommandResult(trouble="it printed text that is not UTF-8")
+        return OwnCommandResult(trouble="its command printed text that is not UTF-8")
     if "\0" in value:
-        return OwnCommandResult(trouble="it printed a NUL byte, which no variable can contain")
+        return OwnCommandResult(trouble="its command printed a NUL byte")
     if len(value.strip()) < 4:  # noqa: PLR2004  what redaction would blot out ordinary text by
-        return OwnCommandResult(trouble="it printed fewer than 4 characters, too few to redact")
+        return OwnCommandResult(trouble="its command printed fewer than 4 characters")
     return OwnCommandResult(value)
 
 

@@ -6,10 +6,9 @@ of links takes the place of such a `node_modules`: all but the links in question
 one. Node loads a package from its real path ("Loading from node_modules folders"), so a package
 that depends on one of the repository is copied: it would find the real one otherwise.
 
-Installed packages that are copies of packages of the repository, and grow old with each change.
-
-yarn and pnpm copy what a manifest names as `file:` (npm makes a link); pip and uv copy a package
-that is not installed in editable form, and say from where (PEP 610, direct_url.json).
+Copies of the repository's packages become stale with each change. yarn and pnpm copy what a
+manifest names as `file:` (npm makes a link); pip and uv copy a package that is not installed in
+editable form, and record its origin (PEP 610, direct_url.json).
 """
 
 # ruff: noqa: PTH102, PTH108, PTH110, PTH112, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123, PTH207, PTH211 - a thousand paths before each attempt

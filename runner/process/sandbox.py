@@ -15,11 +15,11 @@ from runner.config.paths import Places, expand_home
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.model import Network
-from runner.process import mounts, seccomp
+from runner.process import mounts, syscalls
 from runner.process.base import Prepared
 from runner.process.limits import ulimits
 from runner.process.mounts import real
-from runner.process.seccomp import Sockets
+from runner.process.syscalls import Sockets
 from runner.process.tools import NAMES, capture, fetch_environment, which
 
 if TYPE_CHECKING:
@@ -160,9 +160,9 @@ def choose_sandbox(
     Raises RunnerError when the word is unknown, or what it names does not work here.
     """
     if wanted not in WORDS:
-        raise RunnerError(f'unknown sandbox "{wanted}"', hint=f"one of {', '.join(WORDS)}")
+        raise RunnerError(f'unknown sandbox.kind "{wanted}"', hint=f"one of {', '.join(WORDS)}")
     if wanted == "none":
-        return NoSandbox("disabled in the settings")
+        return NoSandbox('sandbox.kind = "none"')
     found = _probe(wanted, read, hidden)
     if isinstance(found, str):
         raise RunnerError(
@@ -176,7 +176,7 @@ def choose_sandbox(
 def explain_opening(settings: Path = Path("/proc/sys")) -> str:
     """Return how a person can make bubblewrap work on this machine."""
     if sys.platform == "darwin":
-        return 'sandbox.kind = "seatbelt" in your own settings'
+        return 'set sandbox.kind = "seatbelt" in your own settings'
     if which("bwrap", os.environ) is None:
         return "apt-get install bubblewrap"
     for name, closed, opening in _CLOSED:
@@ -186,7 +186,7 @@ def explain_opening(settings: Path = Path("/proc/sys")) -> str:
             continue
         if value.strip() == closed:
             return opening
-    return "allow user namespaces when you start this machine or container"
+    return "allow user namespaces in the settings of this container or virtual machine"
 
 
 def landlock_gaps(read: tuple[Path, ...] = ()) -> tuple[str, ...]:
@@ -258,7 +258,7 @@ class Bubblewrap(Struct, frozen=True):
         argv = (str(self.program), "--", *shell, *inner)
         # The network namespace covers all families except those that reach the machine's host.
         is_open = command.network is Network.YES
-        filter_ = seccomp.program(Sockets.ANY if is_open else Sockets.LOCAL)
+        filter_ = syscalls.seccomp_filter(Sockets.ANY if is_open else Sockets.LOCAL)
         return Prepared(
             argv,
             {},
@@ -287,7 +287,9 @@ class Bubblewrap(Struct, frozen=True):
         """Protections that this version lacks on this machine."""
         lacking = {
             "no size limit on HOME and /tmp": "--size" not in self.features,
-            f"no filter of system calls for {seccomp.machine()}": not seccomp.program(Sockets.ANY),
+            f"no filter of system calls for {syscalls.machine()}": not syscalls.seccomp_filter(
+                Sockets.ANY
+            ),
         }
         return tuple(text for text, lacks in lacking.items() if lacks)
 
@@ -369,4 +371,4 @@ def probe(read: tuple[Path, ...], hidden: tuple[Path, ...] = ()) -> Bubblewrap |
         code, output = capture(found.trial(), Path("/"), {}, _PATIENCE)
         if code == 0:
             return found
-    return output.decode("utf-8", "replace").strip() or "it exited without output"
+    return output.decode("utf-8", "replace").strip() or "bubblewrap failed without output"

@@ -252,11 +252,15 @@ def _try_all(found: Seatbelt, top: Path, port: int) -> Seatbelt | str:
     out = top / "out"
     trials = (
         # command, whether it must succeed, message otherwise
-        (("/bin/sh", "-c", ": > inside && cat inside"), True, "no command runs in it"),
+        (("/bin/sh", "-c", ": > inside && cat inside"), True, "it cannot run a command"),
         (("/bin/sh", "-c", ': > "$1"', "sh", str(out / "new")), False, "it did not block a write"),
-        (("/bin/cat", str(out / "secret")), False, "it let a file be read"),
-        ((sys.executable, "-I", "-S", "-c", "pass"), True, "no Python runs in it"),
-        ((sys.executable, "-I", "-S", "-c", _TRY, str(port)), False, "it let a connection through"),
+        (("/bin/cat", str(out / "secret")), False, "it did not block a read"),
+        ((sys.executable, "-I", "-S", "-c", "pass"), True, "it cannot run Python"),
+        (
+            (sys.executable, "-I", "-S", "-c", _TRY, str(port)),
+            False,
+            "it did not block a connection",
+        ),
     )
     for argv, works, wrong in trials:
         code, output = _try_one(found, top, argv)

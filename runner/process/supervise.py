@@ -1,6 +1,6 @@
 """Supervise one command from start to end: stream its output, enforce its timeouts.
 
-Whether a command failed because the disk it works on has no room: no fault of the work.
+A command that fails because its disk is full is no failed check.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from runner.process.child import Child
 from runner.process.limits import with_device
 from runner.process.output import Output
 from runner.process.tools import explain_missing
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     import threading
@@ -38,7 +39,7 @@ _GRACE_LEFT_BEHIND = 0.5
 """The same for processes that a command left running when it ended."""
 _POLL = 0.1
 _TELL_EVERY = 0.25
-_NOT_HELD = b"runner: without a sandbox, network registries is treated as yes\n"
+_NOT_HELD = b"runner: without a sandbox, `Network: registries` gives full network access\n"
 _PAUSES = (0.05, 0.2, 0.5)
 """Seconds between attempts to start a command after a system error."""
 # Other errors of execve(2) and fork(2) are temporary or the machine's: EAGAIN (too many processes),
@@ -111,7 +112,7 @@ def _cannot_start(problem: OSError, *, gone: bool) -> RunnerError:
         message = "the scratch tree is missing: something removed it before a command started"
     else:
         message = f"this machine cannot start commands: {problem.strerror}"
-    hint, where = "the task is not the cause; run again to continue", str(problem.filename or "")
+    hint, where = "this is not the task's fault; run again to continue", str(problem.filename or "")
     return RunnerError(message, where=where, hint=hint, code=ExitCode.CONFLICT)
 
 
@@ -297,7 +298,7 @@ def _duration(seconds: float) -> str:
     if seconds < minute:
         return f"{seconds:g} seconds"
     minutes = round(seconds / minute)
-    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+    return plural(minutes, "minute")
 
 
 # --- disk room ------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Openers for urllib with a timeout for the whole response.
 
-The time-out of a socket is for each read: who sends a byte a second would be heard for ever.
+A socket's timeout is for one read: a server that sends a byte a second would never time out.
 """
 
 from __future__ import annotations

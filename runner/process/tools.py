@@ -1,6 +1,6 @@
-"""Run trusted tools for small questions, and the person's editor.
+"""Find programs on PATH, run trusted tools and the person's editor.
 
-Where a person's tools lie, so that a sandbox that hides HOME and /tmp can show them.
+A sandbox that hides HOME and /tmp shows the folders of these tools.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def explain_missing(command: Command) -> str:
     shown = place.tree / os.path.relpath(name, place.shown)
     here = place.tree / place.start / command.folder / name
     found_here = any(which(str(path), {}) for path in (here, shown))
-    return "" if found_here else f"{name}: no such executable"
+    return "" if found_here else f"{name}: file not found or not executable"
 
 
 def _executable(path: str) -> bool:

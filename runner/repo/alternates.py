@@ -95,7 +95,7 @@ class Lender(Struct, frozen=True):
     def require(self) -> None:
         """Raise RunnerError where the repository is no longer at its place."""
         if not self.objects.is_dir():
-            hint = "it was moved or removed during the run; run again where it is now"
+            hint = "if you moved it during the run, run again in its new folder"
             where, gone = str(self.objects), "the repository is no longer at this path"
             raise RunnerError(gone, where=where, hint=hint, code=ExitCode.CONFLICT)
 

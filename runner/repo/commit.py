@@ -1,21 +1,22 @@
 """Create commits outside of the work tree, and land them with one compare-and-swap.
 
-Which bytes a commit's evidence is about: a digest of its files and of what it says of them.
-
-A commit message can outlive its bytes: `git commit --amend`, a squash, a conflict that was resolved
-and a copied message keep it. So the runner's commits say what their proof was about.
+A commit message can outlive its content: `git commit --amend`, a squash, a resolved conflict and a
+copied message keep it. So the evidence in a commit has a digest of the files that it is about.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from runner import effects
+from runner.config.paths import expand_home
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_pattern import regex
 from runner.repo.git import GitTimeoutError, quote_path, raw
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from runner.repo.head import Head
     from runner.repo.read import Repository
     from runner.repo.trees import Prefix, TreeChange, WrittenChange
+
 
 _WHY = "runner: land"
 _MANY = 64
@@ -261,3 +263,24 @@ def _digest(files: Mapping[str, tuple[int, str]], trailers: Mapping[str, Sequenc
         for value in trailers.get(name, ()):
             digest.update(f"{name}: {value}\n".encode("utf-8", "surrogateescape"))
     return f"sha256:{digest.hexdigest()}"
+
+
+_NAME = ".gitattributes"
+_OF_ALL = Path("/etc/gitattributes")
+
+
+def find_filtered(repository: Repository, paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the paths with a git filter; skip git if no attributes file exists."""
+    if not any(map(os.path.lexists, _find_places(repository, paths))):
+        return ()
+    found = repository.attributes(paths, ("filter",))
+    return tuple(path for path, attributes in found.items() if attributes.get("filter"))
+
+
+def _find_places(repository: Repository, paths: Sequence[str]) -> Iterator[Path]:
+    """Yield the attribute files that git reads for these paths (gitattributes(5))."""
+    folders, named = repository.folders, repository.configuration().value("core.attributesfile")
+    own = f"{os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/attributes"
+    yield from (folders.common / "info/attributes", expand_home(named or own), _OF_ALL)
+    above = (PurePosixPath(repository.prefix.whole(path)).parents for path in paths)
+    yield from {folders.top / folder / _NAME: None for each in above for folder in each}

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from runner.repo import safe_config
-from runner.repo.git import text
+from runner.repo.git import ConfigPairs, silence, text
 
 if TYPE_CHECKING:
     from runner.repo.git import Git
@@ -44,7 +43,7 @@ class Signing(Struct, frozen=True):
     key_command: str = ""
     """Command that names a key of ssh's agent if none is set."""
 
-    def settings(self) -> safe_config.Settings:
+    def settings(self) -> ConfigPairs:
         """Return the settings with which `git commit-tree -S` signs."""
         # The older name of OpenPGP's program must match: git uses the last one read.
         kinds = [f"gpg.{self.format}.program"]
@@ -71,12 +70,12 @@ class Configuration(Struct, frozen=True):
         """Return whether a boolean setting is true."""
         return (self.value(key, own=own) or "").lower() in {"true", "yes", "on", "1"}
 
-    def silence(self) -> safe_config.Settings:
+    def silence(self) -> ConfigPairs:
         """Return settings that disable the programs which the repository itself configures.
 
         A program that only the person's own files name (git-lfs, say) stays: it is theirs.
         """
-        return safe_config.silence(entry.key for entry in self.entries if entry.scope not in OWN)
+        return silence(entry.key for entry in self.entries if entry.scope not in OWN)
 
     @property
     def includes(self) -> bool:

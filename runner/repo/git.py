@@ -1,12 +1,10 @@
-"""Run git in a safe way; the only module that imports GitPython.
-
-Errors of the disk, separated from those of the input.
-"""
+"""Run git so that it runs nothing from a repository; the only module that imports GitPython."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
@@ -20,10 +18,11 @@ from msgspec.structs import replace
 from runner import effects
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module, name_package
-from runner.repo import safe_config
+from runner.lazy_pattern import regex
+from runner.text.wording import read_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from git.cmd import Git as Stranger
@@ -31,6 +30,112 @@ if TYPE_CHECKING:
     from runner.process import platform
 else:
     platform = lazy_module("runner.process.platform")
+
+ConfigPairs: TypeAlias = "tuple[tuple[str, str], ...]"
+"""Pairs of a git configuration key and its value."""
+
+SAFE_SETTINGS: ConfigPairs = (
+    # Each of these names a program that git runs (core.fsmonitor even for `git status`), or changes
+    # git's output; any unpacked clone comes with a `.git/config`.
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.alternateRefsCommand", ""),
+    ("core.askPass", ""),
+    ("core.editor", ":"),
+    ("core.gitProxy", ""),
+    ("core.pager", "cat"),
+    ("core.sshCommand", "false"),
+    ("credential.helper", ""),
+    ("diff.external", ""),
+    ("gc.auto", "0"),
+    ("gpg.program", "false"),
+    ("gpg.ssh.defaultKeyCommand", ""),
+    ("i18n.commitEncoding", "UTF-8"),
+    ("i18n.logOutputEncoding", "UTF-8"),
+    ("log.showSignature", "false"),
+    ("maintenance.auto", "false"),
+    ("protocol.allow", "never"),
+    # A folder of a work tree can look like a bare repository with its own configuration, and git
+    # started there would follow it (git-config(1), safe.bareRepository).
+    ("safe.bareRepository", "explicit"),
+    ("submodule.recurse", "false"),
+)
+"""ConfigPairs for every git: no hook, monitor, helper, network or editor."""
+
+_SAFE_ENVIRONMENT: Mapping[str, str] = {
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_ASKPASS": "",
+    "GIT_EDITOR": ":",
+    "GIT_LITERAL_PATHSPECS": "1",
+    # In a partial clone reading a missing object contacts the promisor remote, by whatever
+    # transport it names (git(1); CVE-2024-32004).
+    "GIT_NO_LAZY_FETCH": "1",
+    # refs/replace may substitute other bytes for an object's name (git-replace(1)).
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_PAGER": "cat",
+    "GIT_SEQUENCE_EDITOR": ":",
+    "GIT_SSH_COMMAND": "false",
+    "GIT_TERMINAL_PROMPT": "0",
+    "SSH_ASKPASS": "",
+}
+"""Variables for every git; they override configuration."""
+
+_KEPT_VARIABLES = frozenset(
+    {
+        "GIT_AUTHOR_EMAIL",
+        "GIT_AUTHOR_NAME",
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_COMMITTER_EMAIL",
+        "GIT_COMMITTER_NAME",
+        "GIT_CONFIG_GLOBAL",
+        "GIT_CONFIG_NOSYSTEM",
+        "GIT_CONFIG_SYSTEM",
+        "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+        "GIT_EXEC_PATH",
+    }
+)
+
+_RUNS_PROGRAM = regex(
+    r"(?:filter\..+\.(?:clean|smudge|process)|diff\..+\.(?:textconv|command)|merge\..+\.driver)",
+    re.DOTALL,
+)
+_REQUIRED = regex(r"filter\..+\.required", re.DOTALL)
+
+
+def silence(names: Iterable[str]) -> ConfigPairs:
+    """Return settings that disable the filters, text conversions and merge drivers named.
+
+    An empty filter is none (git's convert.c), but one that is `required` would fail.
+    """
+    found = sorted(set(names))
+    commands = tuple((name, "") for name in found if _RUNS_PROGRAM.fullmatch(name))
+    required = tuple((name, "false") for name in found if _REQUIRED.fullmatch(name))
+    return commands + required
+
+
+def as_environment(settings: ConfigPairs, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return settings as `GIT_CONFIG_COUNT` variables, after those that `environ` already has."""
+    first = max(0, read_number(environ.get("GIT_CONFIG_COUNT", "")))
+    variables = {
+        name: value
+        for name, value in environ.items()
+        if first and name.startswith(("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"))
+    }
+    for number, (key, value) in enumerate(settings, start=first):
+        # Variables override every file (git-config(1), GIT_CONFIG_COUNT), including a clone's.
+        variables[f"GIT_CONFIG_KEY_{number}"] = key
+        variables[f"GIT_CONFIG_VALUE_{number}"] = value
+    return variables | {"GIT_CONFIG_COUNT": str(first + len(settings))}
+
+
+def find_unwanted(variables: Mapping[str, str]) -> list[str]:
+    """Return git variables of this process, such as a hook sets, that git must not inherit."""
+    return [
+        name
+        for name in os.environ
+        if name.startswith("GIT_") and name not in _KEPT_VARIABLES and name not in variables
+    ]
+
 
 _PIPE = -1
 """`subprocess.PIPE`, without importing a module reserved for `process/`."""
@@ -71,7 +176,7 @@ class GitError(RunnerError):
     def __init__(self, verb: str, stderr: str, status: int, folder: Path | None = None) -> None:
         hint = ""
         if "dubious ownership" in stderr:
-            hint = f"if you trust it: git config --global --add safe.directory {folder}"
+            hint = f"if you trust this folder: git config --global --add safe.directory {folder}"
         super().__init__(f"git {verb} failed", detail=stderr.strip(), hint=hint)
         self.stderr = stderr
         self.exit = status
@@ -85,7 +190,7 @@ class StoppedError(RunnerError):
     """Whoever waited wants it no more: the run ends, or a person ended the task."""
 
     def __init__(self) -> None:
-        super().__init__("stopped before it finished")
+        super().__init__("the git command was stopped before it finished")
 
 
 class UnusualError(Exception):
@@ -105,7 +210,7 @@ class Git(Struct, frozen=True):
 
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    settings: safe_config.Settings = ()
+    settings: ConfigPairs = ()
     alone: bool = False
     """Whether to ignore the user's environment and configuration."""
     stopped: Callable[[], bool] | None = None
@@ -154,7 +259,7 @@ class Git(Struct, frozen=True):
         """
         process = self.start(*words)
         if process.stdin is None or process.stdout is None:
-            raise GitError(words[0], "it has no pipes", -1)
+            raise GitError(words[0], "the git process has no pipes", -1)
         commits = False
         try:
             with suppress(BrokenPipeError):
@@ -173,7 +278,7 @@ class Git(Struct, frozen=True):
     def start(self, *words: str) -> RunningProcess:
         """Start git with open pipes in its own process group, so Ctrl-C does not reach it."""
         env = self._variables()
-        stripped = [option for name in safe_config.find_unwanted(env) for option in ("-u", name)]
+        stripped = [option for name in find_unwanted(env) for option in ("-u", name)]
         # GitPython adds to our own start environment and removes nothing: env(1) removes what a
         # hook had set for its own git (githooks(5)).
         before = ["env", *stripped] if stripped else []
@@ -184,13 +289,13 @@ class Git(Struct, frozen=True):
         process: RunningProcess | None = running.proc
         running.proc = None  # so that its finaliser leaves the process to us
         if process is None:
-            raise GitError(words[0], "it did not start", -1)
+            raise GitError(words[0], "the git process did not start", -1)
         return process
 
     def _variables(self) -> dict[str, str]:
         outside: Mapping[str, str] = {} if self.alone else os.environ
-        configured = safe_config.as_environment(safe_config.SETTINGS + self.settings, outside)
-        return {**safe_config.ENVIRONMENT, **configured, **self.environment}
+        configured = as_environment(SAFE_SETTINGS + self.settings, outside)
+        return {**_SAFE_ENVIRONMENT, **configured, **self.environment}
 
 
 class BatchProcess:
@@ -400,9 +505,6 @@ def _name_packages() -> None:
         raise ImportError("git is not on PATH")
     name_package("git")
     name_package("gitdb")
-
-
-# --- disk error -----------------------------------------------------------------------
 
 
 _OF_THE_DISK = (

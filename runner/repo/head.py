@@ -109,7 +109,7 @@ def find_project(start: Path) -> Path:
         if folder == folders.top:
             break
     below = _find_below(here)
-    hint = f"cd {shlex.quote(below[0])}, which has one" if below else "runner init"
+    hint = f"cd {shlex.quote(below[0])}, which has a plan" if below else "runner init"
     hint += f"; or {', '.join(below[1:])}" if below[1:] else ""
     raise RunnerError("TASK-GRAPH.md not found", where=str(start), hint=hint)
 

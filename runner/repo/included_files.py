@@ -106,7 +106,7 @@ def _match(repository: Repository, patterns: bytes, leaves_out: Callable[[str], 
     for name in list(groups):
         size = sum(_size(repository.folders.top, path) for path in groups[name])
         if size > LARGEST:
-            why = f"{format_size(size)}, more than {format_size(LARGEST)}"
+            why = f"its size is {format_size(size)}; the limit is {format_size(LARGEST)}"
             refused.append(RefusedMatch(name, why))
             del groups[name]
     return Matches(tuple((name, tuple(paths)) for name, paths in groups.items()), tuple(refused))

@@ -1,9 +1,7 @@
 """Find the commits of tasks in the history by their trailers.
 
-Whose commits are whose, where several plans stand in one repository.
-
-Each plan numbers its tasks from one: a commit says of which folder's it is. One of the top says
-nothing, as those of the first versions; and so may nothing of a folder, which its files tell.
+Each plan numbers its tasks from one, so a commit of a plan in a folder names that folder. A commit
+of the plan at the top names none. Older commits name none either: their files tell the plan.
 """
 
 from __future__ import annotations

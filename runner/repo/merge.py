@@ -187,7 +187,9 @@ def merge_commits(repository: Repository, base: str, head: str) -> MergeResult:
         answer = git.ask(*words, base, head)
         if answer.exit == _USAGE:
             hint = "install git 2.38 or newer; check with git --version"
-            raise RunnerError("this git is too old to merge for a gate", hint=hint)
+            raise RunnerError(
+                "this git is too old for `runner gate`, which merges with it", hint=hint
+            )
         if answer.exit not in (0, _CONFLICT):
             raise GitError("merge-tree", answer.stderr, answer.exit)
         # The tree name comes first, then paths with conflicts (git-merge-tree(1), output); messages
@@ -214,11 +216,11 @@ def _git_apart(repository: Repository, box: Path) -> Git:
 def _make_unrelated(repository: Repository) -> RunnerError:
     if (repository.folders.common / "shallow").is_file():
         return RunnerError(
-            "this clone is too shallow: it lacks the merge base of base and pull request",
+            "this clone is too shallow: it lacks the merge base of target branch and head",
             hint="git fetch --unshallow; in GitHub Actions: actions/checkout with fetch-depth: 0",
         )
     return RunnerError(
-        "base and pull request share no history",
+        "target branch and pull request share no history",
         hint="name the target branch: --base REV",
         code=ExitCode.PERSON,
     )

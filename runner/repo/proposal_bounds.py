@@ -93,22 +93,22 @@ class ProposalBounds(Struct, frozen=True):
         for path in paths:
             if path.count(b"/") > _DEEPEST:
                 short = _shorten(inside(text(path)))
-                why = f"{short} is deeper than {_DEEPEST} folders"
-                raise ProposalError(short, why, "remove this folder")
+                why = f"{short} is more than {_DEEPEST} folders deep"
+                raise ProposalError(short, why, "move or remove this file")
             size = _size(os.path.join(top, path))  # noqa: PTH118 - names are bytes, as git has them
             total += size
             if size > self.file_size:
                 shown = inside(text(path))
                 raise TooMuchError(
                     shown,
-                    f"{shown} has {size:,} bytes; the limit for a file is {self.file_size:,}",
+                    f"{shown} has {size:,} bytes; the limit for one file is {self.file_size:,}",
                     "write a smaller file, add it to .gitignore, or raise limits.proposal_file_size"
                     f" ({format_size(self.file_size)}) in your settings",
                 )
         if total > self.size:
             raise TooMuchError(
                 "",
-                f"the task's files have {total:,} bytes; the limit is {self.size:,}",
+                f"the task's files have {total:,} bytes together; the limit is {self.size:,}",
                 "write less, add generated files to .gitignore, or raise limits.proposal_size "
                 f"({format_size(self.size)}) in your settings",
             )
@@ -131,7 +131,7 @@ def _find_differing(
         raise ProposalError(
             short,
             f"{short} cannot be opened: it is nested too deeply or not readable",
-            "remove folders that git cannot read",
+            "remove or move this folder",
         )
     return list(dict.fromkeys(path for path in answer.out.split(b"\0") if path))
 

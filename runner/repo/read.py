@@ -15,7 +15,6 @@ from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.repo import landed_commits
 from runner.repo.alternates import Lender
-from runner.repo.change_times import TICK
 from runner.repo.git import Git, GitError, ObjectReader, text
 from runner.repo.head import find_git, find_head, read_head
 from runner.repo.objects import DURABLE, Objects, ObjectWriter, TreeMemory
@@ -24,6 +23,7 @@ from runner.repo.trees import (
     EMPTY,
     FOLDER,
     GITLINK,
+    TICK,
     Prefix,
     TreeChange,
     TreeEntry,

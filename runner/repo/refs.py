@@ -1,7 +1,4 @@
-"""Refs that preserve commits: draft branches, and the runner's own refs.
-
-Annotated tags: made once, on a commit, and never moved.
-"""
+"""Refs that preserve commits: draft branches, the runner's own refs and tags."""
 
 from __future__ import annotations
 
@@ -172,7 +169,9 @@ def find_drafts(repo: Repository, is_over: Callable[[str], bool]) -> Iterator[Dr
         if merged or (tip == made and is_over(task)):
             stamp = repo.git.line("log", "-1", "--format=%ct", "--end-of-options", tip, "--")
             time = max(0, read_number(stamp))
-            yield DraftBranch(branch, tip, note, time, "merged" if merged else f"{task} is over")
+            yield DraftBranch(
+                branch, tip, note, time, "merged" if merged else f"{task} is DONE or removed"
+            )
 
 
 def forget_draft(repo: Repository, one: DraftBranch) -> bool:

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from runner import effects
 from runner.errors import RunnerError
 from runner.repo.alternates import ALONE, commit_inside, exclude_lines, lay_out, lend
-from runner.repo.change_times import tells_changes
 from runner.repo.git import (
     Git,
     GitError,
@@ -43,6 +42,7 @@ from runner.repo.tree_files import (
     require_no_link,
     sweep,
     take_away,
+    tells_changes,
 )
 from runner.repo.trees import (
     EMPTY,
@@ -342,7 +342,7 @@ class Scratch:
             if tells_changes(self.slot):
                 os.link(self._git_folder / "index", index)
         except OSError as error:
-            message = "the scratch slot was damaged while the task ran: run again"
+            message = "the scratch tree was damaged while the task ran; run again"
             raise RunnerError(message, where=str(self.slot)) from error
         git = self._on("index.work")
         if not index.exists():  # an index that says nothing of times: git reads every file
@@ -456,7 +456,9 @@ class Pool:
                 folder = self.folder / str(number)
                 effects.make_folder(folder, mode=0o700)
                 return Slot(number, folder, lock, self._held)
-        raise RunnerError("all scratch slots are in use; wait for one", where=str(self.folder))
+        raise RunnerError(
+            "all scratch trees are in use; wait until another run ends", where=str(self.folder)
+        )
 
     def _lock(self, number: int) -> int | None:
         """Return the open lock of a slot, or None if it is held (flock(2) frees dead owners')."""

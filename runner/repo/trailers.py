@@ -13,7 +13,7 @@ from runner.lazy_pattern import regex
 from runner.model import Coverage, ProvenBy, Verdict
 from runner.model.grades import proof_kind
 from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge
-from runner.text.wording import read_number
+from runner.text.wording import plural, read_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -163,8 +163,7 @@ def regression_line(proofs: Iterable[Proof]) -> str:
     good = sum(one in (Verdict.PASS, Verdict.FLAKY) for one in verdicts.values())
     known = sum(one is Verdict.KNOWN for one in verdicts.values())
     bad = len(verdicts) - good - known
-    contracts = f"{len(verdicts)} test contract{'' if len(verdicts) == 1 else 's'}"
-    line = f"{contracts} of {len(tasks)} task{'' if len(tasks) == 1 else 's'}"
+    line = f"{plural(len(verdicts), 'test contract')} of {plural(len(tasks), 'task')}"
     parts = (f"{bad} fail" * bool(bad), f"{known} failing as before" * bool(known))
     more = ", ".join(part for part in parts if part)
     if not more:

@@ -4,33 +4,36 @@ Removal also takes hidden and locked files. `stat` gives the quick answer to whe
 to a tree.
 """
 
-# ruff: noqa: PTH101, PTH108, PTH114, PTH118 - names are bytes, as git has them
-
 from __future__ import annotations
 
+# ruff: noqa: PTH101, PTH108, PTH114, PTH118 - names are bytes, as git has them
 import errno
 import hashlib
 import os
 import re
 import stat
+import tempfile
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, AnyStr, TypeAlias
 
 from msgspec import Struct
 
 from runner import effects
 from runner.errors import RunnerError
+from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
-from runner.repo.change_times import TICK, tells_changes
 from runner.repo.git import UnusualError, raw, text
-from runner.repo.trees import FOLDER, SYMLINK, TreeChange, TreeEntry
+from runner.repo.trees import FOLDER, SYMLINK, TICK, TreeChange, TreeEntry
 
 if TYPE_CHECKING:
+    import mmap
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from runner.repo.trees import Prefix
+else:
+    mmap = lazy_module("mmap")
 
 
 def sweep(tree: Path, keep: Collection[bytes], go_on: Callable[[], None]) -> set[bytes]:
@@ -138,9 +141,6 @@ def walk(top: AnyStr) -> Iterator[tuple[AnyStr, list[AnyStr], list[AnyStr]]]:
             pending += [path for path in below if not os.path.islink(path)]
 
 
-# --- write files ----------------------------------------------------------------------
-
-
 # Each folder is opened from its parent, never by path: if a command replaces it by a link between
 # check and use, that fails with ENOTDIR or ELOOP (openat(2), open(2)).
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -163,7 +163,9 @@ def put(tree: Path, path: str, mode: int, content: bytes | None) -> None:
     try:
         opened = open_folders(tree, parts[:-1], make=content is not None)
     except NotADirectoryError as error:
-        raise RunnerError(f"{path} cannot be written: a part of it is not a folder") from error
+        raise RunnerError(
+            f"{path} cannot be written: one of its parents is not a folder"
+        ) from error
     try:
         if len(opened) == len(parts):
             _replace(opened[-1], parts[-1], mode, content)
@@ -300,9 +302,6 @@ def _prune(opened: Sequence[int], parts: Sequence[bytes]) -> None:
             return
 
 
-# --- stat cache -----------------------------------------------------------------------
-
-
 _Row: TypeAlias = "tuple[int, int, int, int]"
 
 
@@ -393,3 +392,52 @@ def _walk(top: str) -> Iterator[tuple[str, os.stat_result]]:
                 yield entry.path, entry.stat(follow_symlinks=False)
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(entry.path)
+
+
+_STEP = 0.002
+_PAGE = 4096
+_known: dict[int, bool] = {}
+"""Results by device number; two threads get the same result."""
+
+
+def tells_changes(folder: Path) -> bool:
+    """Return whether every change of a file below a folder updates its change time.
+
+    In memory (tmpfs) it does not: a page that was read through a shared mapping is writable from
+    then on, and what is written there moves no time at all (the kernel's `vma_wants_writenotify`:
+    shmem writes nothing back, so it asks for no notice). So it is tested once for each device with
+    a file in the folder, and not guessed from the name of a file system, which may lie on top of
+    another one. A folder that cannot be written is not trusted.
+    """
+    try:
+        device = folder.stat().st_dev
+        if device not in _known:
+            _known[device] = _try_out(folder)
+        return _known[device]
+    except OSError:
+        return False
+
+
+def _try_out(folder: Path) -> bool:
+    number, path = tempfile.mkstemp(dir=folder, prefix="times-")
+    try:
+        os.unlink(path)
+        os.write(number, b"\0" * _PAGE)
+        made = os.fstat(number).st_ctime_ns
+        with closing(mmap.mmap(number, _PAGE)) as page:
+            # The first write after a read is the one that may be missed.
+            page[0]
+            page[0] = 1
+            if os.fstat(number).st_ctime_ns != made:
+                return True  # a fine clock, as newer kernels have for files that are looked at
+        until = time.monotonic() + TICK
+        while time.monotonic() < until:
+            time.sleep(_STEP)
+            with closing(mmap.mmap(number, _PAGE)) as page:
+                page[0]
+                page[0] = 1
+            if os.fstat(number).st_ctime_ns != made:
+                return True
+    finally:
+        os.close(number)
+    return False

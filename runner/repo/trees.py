@@ -1,7 +1,7 @@
 """Read git trees and compare two of them.
 
-Where the project lies in its repository, and paths turned between the two. What a work tree's
-files looked like when they were those of a git tree.
+A `Prefix` converts paths between the project and its repository. A `Stamp` is what stat(2) returned
+for a file that was equal to the one in a git tree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 from msgspec import Struct, field
 
 from runner.model import Action, Change, digest_of
-from runner.repo.change_times import TICK
 from runner.repo.git import raw, text
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
     from runner.repo.git import Git, ObjectReader
 
+TICK = 0.02
+"""Seconds within which a change may leave a file's times unchanged: a coarse clock's step."""
 
 GITLINK = 0o160000
 SYMLINK = 0o120000

@@ -25,10 +25,9 @@ from msgspec import Struct, field
 
 from runner import effects
 from runner.lazy_pattern import regex
-from runner.repo.change_times import tells_changes
 from runner.repo.git import UnusualError, text
 from runner.repo.index_file import EMPTY_INDEX, read_index
-from runner.repo.tree_files import put, read_regular
+from runner.repo.tree_files import put, read_regular, tells_changes
 from runner.repo.trees import (
     KnownFolder,
     Stamp,

@@ -1,4 +1,4 @@
-"""Format a run for GitHub Actions: annotations and a step summary.
+"""Format a run, and what a change may affect, for a terminal and for GitHub Actions.
 
 Workflow commands and GITHUB_STEP_SUMMARY as in GitHub's "Workflow commands for GitHub Actions".
 """
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from runner.model import Severity, Status, Verdict
 from runner.report.summary import duration
 from runner.text.display import display, escape_annotation, escape_annotation_property
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from runner.impact.answer import Affected, Impacted
     from runner.model import Finding
     from runner.report.results import Results, TaskResult
 
@@ -89,7 +91,7 @@ def step_summary(results: Results) -> str:
 def _counts(results: Results) -> str:
     statuses = [task.status for task in results.tasks]
     counts = [f"{statuses.count(one)} {one}" for one in Status if one in statuses]
-    return f"{len(statuses)} task{'' if len(statuses) == 1 else 's'}: {', '.join(counts) or 'none'}"
+    return f"{plural(len(statuses), 'task')}: {', '.join(counts) or 'none'}"
 
 
 _GOOD = (Verdict.PASS, Verdict.FLAKY, Verdict.KNOWN)
@@ -137,3 +139,33 @@ def escape_markdown(text: str) -> str:
     """Escape one line of text for Markdown, including HTML and mentions."""
     plain = _MARKUP.sub(r"\\\1", display(text).replace("&", "&amp;"))
     return plain.replace("<", "&lt;").replace("@", "&#64;")
+
+
+_REASONS_SHOWN = 5
+"""Reasons of one task shown on a terminal."""
+
+
+def format_affected(one: Affected) -> Iterator[str]:
+    """Yield a task with its test contracts, followed by its reasons."""
+    single = dict(one.tests)
+    names = [_with_tests(name, single.get(name, ())) for name in one.contracts]
+    yield f"{display(one.task)}  {display(', '.join(names) or 'no test contract')}"
+    for why in one.reasons[:_REASONS_SHOWN]:
+        yield f"  {why.kind:<9}  {display(why.place)}  {display(why.text)}"
+    if len(one.reasons) > _REASONS_SHOWN:
+        yield f"  and {len(one.reasons) - _REASONS_SHOWN} more reasons (--json shows them)"
+
+
+def _with_tests(name: str, tests: tuple[str, ...]) -> str:
+    return f"{name} ({plural(len(tests), 'test')})" if tests else name
+
+
+def impact_commands(answer: Impacted) -> Iterator[str]:
+    """Yield a workflow command for each reason and doubt at its changed line."""
+    for one in answer.affected:
+        names = ", ".join(one.contracts)
+        for why in one.reasons:
+            title = f"{one.task} may be affected" + (f" ({names})" if names else "")
+            yield format_command("notice", why.text, title, why.path, why.line)
+    for doubt in answer.doubts:
+        yield format_command("warning", doubt.text, "not decided", doubt.path, doubt.line)

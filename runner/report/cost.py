@@ -40,7 +40,7 @@ class ProofCosts(Struct):
 
     @property
     def words(self) -> str:
-        """`12 commands, 3.1 s; 4 stood for others, 0.9 s saved`; empty for nothing."""
+        """`12 commands, 3.1 s; 4 cached, 0.9 s saved`; empty for nothing."""
         if not (self.ran or self.stood):
             return ""
         ran = plural(self.ran.total(), "command")

@@ -1,7 +1,4 @@
-"""Append to DECISIONS.md, and write the run-time folder's .gitignore.
-
-Entries of DECISIONS.md.
-"""
+"""Format and append entries of DECISIONS.md, and write the run-time folder's .gitignore."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from runner.model.grades import find_gaps
 from runner.model.words import WHAT_CHANGED
 from runner.model.work import UNREAD, WAITS_FOR_BATCH
 from runner.text.display import display
-from runner.text.wording import name_attempt, refusal_lines
+from runner.text.wording import name_attempt, plural, refusal_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
     Paint: TypeAlias = Callable[[str, str], str]
     """Colours a text: (colour, text)."""
-    from runner.report import next_step
+    from runner.report import task_report
 else:
-    next_step = lazy_module("runner.report.next_step")
+    task_report = lazy_module("runner.report.task_report")
 
 COLOURS = {"green": "32", "red": "31", "yellow": "33", "cyan": "36", "dim": "2", "bold": "1"}
 _MARKS = {
@@ -68,7 +68,7 @@ def event_lines(record: Record, state: RunState, paint: Paint) -> tuple[str, ...
 
 def format_attempt(mode: str, implementer: str) -> str:
     """Describe an attempt by its mode and implementer."""
-    kinds = {"plan": f"{implementer}, plans", "phase": f"{implementer}, a phase of its plan"}
+    kinds = {"plan": f"{implementer}, plan only", "phase": f"{implementer}, one phase of the plan"}
     return implementer if mode == "build" else kinds.get(mode, "test only")
 
 
@@ -121,7 +121,7 @@ def _lines(record: Record, state: RunState, paint: Paint) -> Iterator[str]:
             yield f"{done} {landed}in {seconds:.2f} s{_note(worth)}{_note(note)}"
         case TaskBlocked(note=note):
             yield paint("red", "BLOCKED") + _note(note)
-            yield f"  next: {next_step.next_step(state.task(record.task), state)}"
+            yield f"  next: {task_report.next_step(state.task(record.task), state)}"
         case TaskStaled(note=note):
             yield paint("yellow", "STALE") + _note(note)
         case TaskAdopted(note=note, verified=verified):
@@ -135,16 +135,15 @@ def _plan_lines(record: Record) -> Iterator[str]:
     """Yield the lines on a task's own plan, and on a person's answers."""
     match record.event:
         case AuthorFinished(by=by, files=0):
-            yield f"no tests by {display(by)}"
+            yield f"{display(by)} wrote no tests"
         case AuthorFinished(by=by, tests=tests):
-            yield f"{tests} test{'' if tests == 1 else 's'} by {display(by)}"
+            yield f"{display(by)} wrote {plural(tests, 'test')}"
         case TaskWaived(reason=reason):
             yield f"needs no proof{_note(reason)}"
         case PlanProposed(plan=plan, path=path):
-            steps = f"{len(plan.steps)} step{'' if len(plan.steps) == 1 else 's'}"
-            yield f"has a plan of {steps}: {display(path)}"
+            yield f"has a plan of {plural(len(plan.steps), 'step')}: {display(path)}"
         case PlanReviewed(approved=False, reason=reason):
-            yield f"plan sent back: {display(reason)}"
+            yield f"plan rejected: {display(reason)}"
         case PermissionAsked(tool=tool, subject=subject):
             yield f"asks to call {display(f'{tool} {subject}')}"
         case PermissionAnswered(tool=tool, subject=subject, allowed=allowed):

@@ -1,8 +1,6 @@
-"""The text of a ship in CHECKPOINT.md and in its tag.
+"""Format a ship: its entry in CHECKPOINT.md, the tag's message and the pull request's text.
 
-How many tasks are proven, and which are not and why, in words.
-
-The text of a pull request: what was built, and what each task's DONE rests on.
+They say what was built, how each task was proven, and which tasks are unproven and why.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ from runner.model.words import COULD_NOT_RUN
 from runner.repo.trailers import coverage_line
 from runner.report.cost import cost, together
 from runner.text.display import display, display_markdown
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,13 +39,12 @@ def tag_message(title: str, verified: TreeVerified, grades: Mapping[str, Graded]
 
 def proof_lines(verified: TreeVerified, grades: Mapping[str, Graded] | None = None) -> list[str]:
     """Return the lines on what was proven together."""
-    many = "1 task" if verified.tasks == 1 else f"{verified.tasks} tasks"
     cover = verified.coverage
     coverage = "—"
     if cover is not None:
         coverage = f"{cover.shown} (threshold {cover.threshold:g}%)"
     return [
-        f"Verified: {many} DONE, proven together",
+        f"Verified: {plural(verified.tasks, 'task')} DONE, proven together",
         *grade_lines(grades or {}),
         f"Coverage: {coverage}",
         f"Tree: {verified.tree}",

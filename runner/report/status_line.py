@@ -50,7 +50,7 @@ class TaskReport(Struct, frozen=True):
     regressions: tuple[str, ...] | None = None
     """Checks of earlier tasks that fail since this one; None if none were run."""
     looked: str = ""
-    """What was checked for that: `3 files, 0 tests of others`."""
+    """What was checked for that: `3 files, 0 tests of other tasks`."""
     coverage: Coverage | None = None
     sast: SastCounts = None
     """Findings by severity; `pending` while it runs; None if not applicable."""
@@ -191,7 +191,7 @@ def format_checks(files: int, proofs: Iterable[Proof]) -> str:
     if not (files or tests):
         return ""
     parts = [count_words(files, "files")] if files else []
-    return ", ".join([*parts, f"{count_words(tests, 'tests')} of others"])
+    return ", ".join([*parts, f"{count_words(tests, 'tests')} of other tasks"])
 
 
 def format_unseen(findings: Iterable[Finding]) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from runner.errors import ExitCode
 from runner.model import Reason, Status
 from runner.text.display import display
-from runner.text.wording import without_repeated_hints
+from runner.text.wording import plural, without_repeated_hints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,10 +117,8 @@ def _more(run: Summary) -> str:
 def _first(run: Summary) -> str:
     total = sum(run.counts.values())
     counts = ", ".join(_format_count(run, status) for status in _ORDER if run.counts.get(status))
-    commits = f"{run.landed} commit{'' if run.landed == 1 else 's'}"
-    return f"{total} task{'' if total == 1 else 's'}: {counts or 'none'}; {commits}, " + duration(
-        run.seconds
-    )
+    tasks, commits = plural(total, "task"), plural(run.landed, "commit")
+    return f"{tasks}: {counts or 'none'}; {commits}, {duration(run.seconds)}"
 
 
 def _format_count(run: Summary, status: Status) -> str:
@@ -163,7 +161,7 @@ def ways_out(
         f"  keep it: {in_vain}, then `runner approve {ids}`"
         if in_vain
         else f"  keep it: `runner approve {ids}` {follows}",
-        f"  drop it: `runner reject {culprit} --reason …` ({names} DONE again as before)",
+        f"  drop it: `runner reject {culprit} --reason …` ({names} are DONE again)",
     ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runner.gates import registry
-from runner.implementers import blocks, check
+from runner.implementers import blocks
 from runner.journal.grading import grade_one
 from runner.model import Finding, ProvenBy, Reason, Severity, Status
 from runner.model.grades import CANNOT_FAIL, grade_of, is_code, strongest, without_proof, would_show
@@ -88,7 +88,7 @@ PROOF_HINT = (
     "add - Test contracts: with an entry such as TC-001 (unit): `command`, or Contracts, or Gates;"
     " if nothing can prove the task: - Proof: none — reason"
 )
-_BY_A_PERSON = ("", blocks.NAME, check.NAME)
+_BY_A_PERSON = ("", blocks.NAME, blocks.CHECK_ONLY)
 """Manual work, and implementers that only do what the plan contains."""
 _STRONG = (ProvenBy.INDEPENDENT, ProvenBy.TESTS, ProvenBy.CONTRACT)
 _RANKS = {by: rank for rank, by in enumerate(ProvenBy)}
@@ -100,7 +100,7 @@ def unprovable(
     task: Task, settings: Settings, implementer: Implementer
 ) -> tuple[Reason, str] | None:
     """Return why a task cannot succeed, whatever its implementer does; None if it may start."""
-    if task.has_nothing_to_build and implementer.name == check.NAME:
+    if task.has_nothing_to_build and implementer.name == blocks.CHECK_ONLY:
         return Reason.WISH, WISH
     if lacks_contracts(task, settings):
         return Reason.PROOF, f"{contracts_message(task)}; {contracts_hint(task)}"

@@ -15,7 +15,7 @@ from runner.held_out.store import HeldOutSite
 from runner.process.base import Place, command_environment, git_identity
 from runner.process.environments import IN_REPOSITORY, find_shared_folders, with_own_tools
 from runner.process.package_links import find_layouts
-from runner.process.tree import count_visits, end_marked, own_prefix
+from runner.process.process_tree import count_visits, end_marked, own_prefix
 from runner.repo.proposal_bounds import ProposalBounds
 from runner.repo.scratch import Pool, Scratch, Submodules
 from runner.run.assignment import WorkerContext

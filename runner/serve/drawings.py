@@ -14,7 +14,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from runner.model import Action, Status
-from runner.report.diff_view import mark_changed_words, side_of
+from runner.report.diff_view import hunks, mark_changed_words, side_of, stretches
 from runner.report.graph_drawing import (
     BOX_GAP,
     BOX_HIGH,
@@ -25,7 +25,6 @@ from runner.report.graph_drawing import (
     layers,
     place_spots,
 )
-from runner.report.line_match import hunks, stretches
 from runner.text.display import cut, display
 
 if TYPE_CHECKING:

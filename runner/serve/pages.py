@@ -51,7 +51,7 @@ from runner.lazy_module import lazy_module
 from runner.model import digest_of
 from runner.model.work import items_of
 from runner.repo.read import Repository
-from runner.report.acceptance_table import describe_table
+from runner.report.task_report import describe_table
 from runner.run.review import open_questions
 from runner.secrets.redact import redact
 from runner.serve.access import FormInput

@@ -399,7 +399,7 @@ def test_only_one_process_stores_at_a_time(place, tmp_path):
 
 def test_the_command_lists_fetches_and_answers_in_json(place, tmp_path):
     store = str(tmp_path / "kept")
-    assert place.runner("artifacts", "list").err == "no store is set\n"
+    assert place.runner("artifacts", "list").err == "no artifact store is set\n"
     assert "no artifact store is set" in place.runner("artifacts", "push").err
     waits = place.runner("artifacts", "list", "--store", store, "--json").document
     assert [one["state"] for one in waits["artifacts"]] == ["waits"]

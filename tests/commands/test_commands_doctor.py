@@ -207,7 +207,7 @@ def test_without_a_sandbox_it_says_what_that_means(ground, monkeypatch):
     a_ground(ground, "A")
     monkeypatch.setenv("RUNNER_SANDBOX_KIND", "none")
     assert found(ground.runner("doctor", "--json"), "sandbox") == [
-        ("note", "none, so commands run with all your permissions: disabled in the settings")
+        ("note", 'none, so commands run with all your permissions: sandbox.kind = "none"')
     ]
 
 
@@ -255,7 +255,7 @@ def test_an_agent_program_that_is_not_there_is_missing_with_the_way_to_get_it(gr
     a_ground(ground, "A")
     ground.write("TASK-GRAPH.md", "# P\n\n## TASK-001: One\n\n- Implementer: agent\n")
     assert found(ground.runner("doctor", "--json"), "agent") == [
-        ("missing", "TASK-001 needs an agent program, and none is set")
+        ("missing", "TASK-001 needs an agent program, but the settings name none")
     ]
     monkeypatch.setenv("RUNNER_AGENT_COMMAND", "my-agent --plain")
     assert found(ground.runner("doctor", "--json"), "agent") == [("ok", "my-agent --plain")]

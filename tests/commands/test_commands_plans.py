@@ -211,7 +211,7 @@ def planned(ground, monkeypatch):
     a_ground(ground, "A; B needs A; C")
     said = ground.runner("run", "TASK-002", "--plan-out", "plan.json")
     assert said.code == 0
-    assert said.err == "saved; to do exactly this: runner run --apply plan.json\n"
+    assert said.err == "saved; to run this plan: runner run --apply plan.json\n"
     return ground
 
 

@@ -1,13 +1,17 @@
 """`status`, `list` and `next`: what stands where, and what is next."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 from commands_build import a_ground, began, blocked, done, ended, published, started
+from workplace import NO_PROOF, a_task
 
+from runner.errors import RunnerError
 from runner.journal.events import TaskLanding
 from runner.journal.lock import RunLock
-from runner.project import BUILD
+from runner.project import BUILD, Project
 
 
 def a_story(ground):
@@ -245,3 +249,35 @@ def test_without_git_it_says_how_to_get_it(ground):
         "",
         f"runner: this folder is not in a git repository ({ground.folder})\nhint: git init\n",
     )
+
+
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.mark.parametrize("start", [("-P", "-m", "runner"), ("-m", "runner")], ids=" ".join)
+def test_a_file_beyond_ascii_is_built_and_looked_at_in_a_locale_without_it(workplace, start):
+    workplace.plan(a_task("TASK-001", blocks={"ä.txt": "ü\n"}, fields=[NO_PROOF]))
+    for words in (("run", "--trust", "--no-sandbox"), ("run",), ("status",)):
+        ended = subprocess.run(
+            [sys.executable, *start, *words],
+            cwd=workplace.root,
+            env={**os.environ, **ASCII},
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stderr.decode()
+    assert workplace.read("ä.txt") == "ü\n"
+    assert workplace.statuses == {"TASK-001": "DONE"}
+
+
+def test_a_newline_in_the_path_is_told_at_once(tmp_path):
+    root = tmp_path / "a\nb"
+    root.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    (root / "TASK-GRAPH.md").write_text("## TASK-001: A\n\n- Type: docs\n")
+    with pytest.raises(RunnerError) as told:
+        Project.open(root, {"HOME": str(tmp_path)})
+    assert told.value.message == "the path of the repository contains a newline"
+    assert "\n" not in told.value.where
+    assert not (root / "artifacts").exists()

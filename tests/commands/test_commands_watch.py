@@ -5,11 +5,14 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from commands_build import a_ground, a_plan
 from commands_terminal import Terminal
+
+from runner.terminal.screen import patience
 
 RUNNER = Path(sys.executable).parent / "runner"
 RUN = (str(RUNNER), "run", "--trust", "--no-sandbox")
@@ -257,3 +260,12 @@ def test_what_was_saved_while_it_ran_is_built_too(ground):
 def test_a_watch_is_a_run_and_nothing_else(ground, flag):
     a_ground(ground)
     assert ground.runner("run", "--watch", flag).code == 2
+
+
+def test_only_what_takes_long_is_told(capsys):
+    with patience("counting", 5.0):
+        pass
+    assert capsys.readouterr() == ("", "")
+    with patience("counting", 0.05):
+        time.sleep(0.2)
+    assert capsys.readouterr() == ("", "still counting …\n")

@@ -14,7 +14,7 @@ from runner.gates import contract_tests, touched_files
 from runner.gates.base import Check
 from runner.model import Severity, Verdict
 from runner.process.limits import Limits
-from runner.repo.change_times import TICK
+from runner.repo.trees import TICK
 
 PYTEST = "python -m pytest -q -p no:cacheprovider"
 

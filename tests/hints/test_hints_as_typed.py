@@ -46,7 +46,7 @@ def test_a_missing_program_is_created_committed_and_the_task_retried(workplace):
     tests = ["test -f a.txt"]
     workplace.plan(a_task("TASK-001", outputs=["a.txt"], command="./make.sh", tests=tests))
     ended = workplace.run()
-    hint = "create and commit the program that it names, or fix the command"
+    hint = "create and commit the program that the command names, or fix the command"
     assert f"next: {hint}; then `runner retry TASK-001`" in ended.out
     workplace.commit({"make.sh": "echo a > a.txt\n"})
     workplace.git("update-index", "--chmod=+x", "make.sh")

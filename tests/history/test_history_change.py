@@ -111,7 +111,7 @@ def test_the_answer_of_a_person_leaves_one_document(chain, key, code):
     line = 'exec "$0" -m runner change TASK-001 "all in UTC" --json > said.json'
     words = ("sh", "-c", line, sys.executable)
     with Terminal(words, columns=120, cwd=chain.root, CI="") as terminal:
-        terminal.until("record it?")
+        terminal.until("record this change?")
         terminal.send(f"{key}\n")
         assert terminal.wait() == code
         assert ("nothing was recorded" in terminal.said) is (key == "n")

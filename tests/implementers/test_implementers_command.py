@@ -83,7 +83,7 @@ def test_silence_and_slowness_end_it_with_a_hint(shop):
     shop.limits(idle=10, hard=0.4)
     (finding,) = implement(shop, "while :; do echo x; sleep 0.05; done").findings
     assert "took longer than 0.4 seconds" in finding.message
-    assert finding.hint == "raise its limit, such as - Timeout: 1 second, or make it faster"
+    assert finding.hint == "raise the task's limit, such as - Timeout: 1 second, or make it faster"
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_a_secret_that_the_person_does_not_give_is_missing():
     task = a_task(requires=(Requirement("secret", "STRIPE_KEY"),))
     unmet = find_unmet_requirements(task, {"STRIPE_KEY": "x"}, everything, permitted=("OTHER",))
     assert unmet == (
-        (Reason.SECRET, "secret STRIPE_KEY is not listed in sandbox.secrets of your settings"),
+        (Reason.SECRET, "secret STRIPE_KEY is not in sandbox.secrets of your own settings"),
     )
 
 
@@ -113,6 +113,6 @@ def test_the_project_s_gates_are_looked_at_too():
 def test_a_command_whose_program_is_nowhere_is_not_tried_five_times():
     task = a_task(command="nosuchprogram --fast")
     assert find_unmet_requirements(task, {}, lambda _: None) == (
-        (Reason.TOOL, "nosuchprogram, which its Command runs, is not on PATH"),
+        (Reason.TOOL, "nosuchprogram, which the task's Command runs, is not on PATH"),
     )
     assert find_unmet_requirements(task, {}, lambda name: f"/bin/{name}") == ()

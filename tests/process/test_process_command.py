@@ -54,7 +54,7 @@ def test_an_executable_that_is_not_there_is_a_clear_value(context):
     assert (ran.ended, ran.exit, ran.passed) == (Ended.COULD_NOT_START, 127, False)
     assert ran.tail == "no-such-tool: not found on PATH\n"
     ran = context.run(("./missing",))
-    assert ran.tail == "./missing: no such executable\n"
+    assert ran.tail == "./missing: file not found or not executable\n"
 
 
 def test_a_command_line_longer_than_the_system_allows_is_a_value(context):

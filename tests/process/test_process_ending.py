@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from process_bench import Bench, a_place, bubblewrap
 
-from runner.process import platform, tree
+from runner.errors import RunnerError
+from runner.process import platform, process_tree
 from runner.process.base import Ended
 from runner.process.limits import Limits
 from runner.process.own_command import OwnCommand, OwnCommandResult, ask_for_secret
@@ -248,10 +249,10 @@ def test_no_zombies_are_kept(tmp_path):
 def test_what_a_killed_run_left_is_found_by_its_marks(tmp_path):
     script = (
         "from pathlib import Path; import sys, os;"
-        "from runner.process import tree;"
+        "from runner.process import process_tree;"
         "from runner.process.base import *; from runner.process.supervise import run;"
         "from runner.process.sandbox import NoSandbox;"
-        "print(tree.own_prefix(), flush=True);"
+        "print(process_tree.own_prefix(), flush=True);"
         "place = Place(*[Path(sys.argv[1])] * 3);"
         "run(Command('setsid sleep 42.4 & sleep 42.4', place, {'PATH': '/bin'}), NoSandbox())"
     )
@@ -265,7 +266,7 @@ def test_what_a_killed_run_left_is_found_by_its_marks(tmp_path):
             time.sleep(0.01)
         run.kill()
     assert alive("42.4")
-    assert tree.end_marked(prefix) >= 2
+    assert process_tree.end_marked(prefix) >= 2
     assert gone("42.4")
 
 
@@ -311,34 +312,40 @@ def test_a_command_of_our_own_that_stays_is_no_leftover_of_a_command(bare, tmp_p
 
 
 def test_what_may_have_written_to_a_tree_is_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(tree, "_begun", {})
+    monkeypatch.setattr(process_tree, "_begun", {})
     own, other = a_place(tmp_path / "own"), a_place(tmp_path / "other")
     held = Bench(own, bubblewrap())
-    assert tree.count_visits(own.tree) == 0
+    assert process_tree.count_visits(own.tree) == 0
     held.says("true")
-    assert (tree.count_visits(own.tree), tree.count_visits(other.tree)) == (1, 0)
+    assert (process_tree.count_visits(own.tree), process_tree.count_visits(other.tree)) == (1, 0)
     with ThreadPoolExecutor() as pool:
         pool.submit(held.run, "sleep 0.4")
         time.sleep(0.2)
-        assert (tree.count_visits(own.tree), tree.count_visits(other.tree)) == (None, 0)
-    assert tree.count_visits(own.tree) == 2
+        assert (process_tree.count_visits(own.tree), process_tree.count_visits(other.tree)) == (
+            None,
+            0,
+        )
+    assert process_tree.count_visits(own.tree) == 2
     Bench(other, NoSandbox()).says("true")
-    assert (tree.count_visits(own.tree), tree.count_visits(other.tree)) == (None, None)
+    assert (process_tree.count_visits(own.tree), process_tree.count_visits(other.tree)) == (
+        None,
+        None,
+    )
 
 
 LOST = """\
 import os, subprocess, sys
-from runner.process import tree
+from runner.process import process_tree
 
 def interrupted(_mark, first, *_rest):
     print(first.pid)
     raise KeyboardInterrupt
 
-tree.ProcessTree = interrupted
-mark = tree.new_mark()
-variables = {**os.environ, tree.MARK: mark}
+process_tree.ProcessTree = interrupted
+mark = process_tree.new_mark()
+variables = {**os.environ, process_tree.MARK: mark}
 words = ["sleep", "300"]
-tree.plant(mark, lambda: subprocess.Popen(words, env=variables, start_new_session=True))
+process_tree.plant(mark, lambda: subprocess.Popen(words, env=variables, start_new_session=True))
 """
 
 
@@ -349,3 +356,54 @@ def test_what_an_interrupt_during_its_start_leaves_running_ends_with_the_process
     assert "KeyboardInterrupt" in ended.stderr
     left = platform.process(int(ended.stdout))
     assert left is None or not left.alive
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A bench on a disk of two megabytes, and the disk."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "t", disk], check=False).returncode:
+        pytest.skip("only who may mount has a disk to fill")
+    yield Bench(a_place(disk), NoSandbox()), disk
+    subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_a_command_that_fills_the_disk_is_no_failed_check(small):
+    context, _ = small
+    with pytest.raises(RunnerError, match="the disk is full") as met:
+        context.run("head -c 9000000 /dev/zero > big")
+    assert "free some space" in met.value.hint
+
+
+def test_one_that_tidied_up_behind_itself_is_none_either(small):
+    context, _ = small
+    with pytest.raises(RunnerError, match="the disk is full"):
+        context.run("head -c 9000000 /dev/zero > big; rm big; exit 1")
+
+
+def test_a_command_that_passes_on_a_full_disk_has_passed(small):
+    context, disk = small
+    left = os.statvfs(disk)
+    (disk / "filler").write_bytes(bytes(left.f_bavail * left.f_frsize - 20_000))
+    assert context.run("true").passed
+
+
+def test_words_alone_are_not_believed_where_there_is_room(bare):
+    ran = bare.run("echo 'No space left on device' >&2; exit 1")
+    assert (ran.exit, ran.passed) == (1, False)
+
+
+def test_linux_without_proc_is_told_and_is_no_bug(monkeypatch):
+    there = os.path.exists
+    monkeypatch.setattr(os.path, "exists", lambda path: path != "/proc/self/stat" and there(path))
+    monkeypatch.setitem(sys.modules, "psutil", None)  # as where it is not installed
+    monkeypatch.delitem(sys.modules, "runner.process.process_table", raising=False)
+    monkeypatch.delattr("runner.process.process_table", raising=False)
+    platform._elsewhere.cache_clear()
+    try:
+        with pytest.raises(RunnerError, match="/proc not found") as told:
+            platform.process(1)
+    finally:
+        platform._elsewhere.cache_clear()
+    assert told.value.hint.startswith("mount -t proc proc /proc")

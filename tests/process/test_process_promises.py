@@ -25,13 +25,23 @@ Processes of root and memory of a command together need a cgroup.
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
+from process_bench import QUICK
 from promise_bench import NOBODY, Trial
+
+from runner.model import Network
+from runner.process.cgroups import our_grounds
+
+if TYPE_CHECKING:
+    from promise_bench import Trial
 
 REFUSED = ("No such file", "Permission denied", "Read-only", "not permitted", "cannot create")
 
@@ -184,3 +194,186 @@ def _command_line(path: Path) -> str:
         return path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+MEGABYTE = 1024 * 1024
+_FORKS = """
+import os, signal, sys, time
+children, said = [], ''
+for _ in range(int(sys.argv[1])):
+    try:
+        pid = os.fork()
+    except OSError as problem:
+        said = problem.strerror
+        break
+    if not pid:
+        time.sleep(30)
+        os._exit(0)
+    children.append(pid)
+print(len(children), said)
+for pid in children:
+    os.kill(pid, signal.SIGKILL)
+"""
+
+
+def _running() -> int:
+    return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
+
+
+def test_processes_that_multiply_come_to_an_end(trial: Trial):
+    root = trial.user == "self" and os.geteuid() == 0
+    together = "pids" in our_grounds().held and trial.user == "self"
+    if root and not together:
+        pytest.skip("RLIMIT_NPROC does not hold for root, and no cgroup can be made")
+    most = 40 if together else 40 + _running()
+    attempts = most + 300  # the attempt itself is bounded: it ends when nothing stops it
+    said = trial.runs(_FORKS, attempts, limits=replace(QUICK, processes=40))
+    count, _, why = said.tail.splitlines()[0].partition(" ")
+    assert why == "Resource temporarily unavailable"
+    assert int(count) < attempts
+    if together:
+        assert int(count) <= 40
+        assert "runner: the command reached its limit of 40 processes" in said.tail
+
+
+def test_memory_without_measure_is_refused(trial: Trial):
+    code = f"held = bytearray({300 * MEGABYTE}); print(len(held))"
+    said = trial.runs(code, limits=replace(QUICK, together=64 * MEGABYTE))
+    assert said.exit != 0
+    assert "MemoryError" in said.tail or "memory" in said.tail
+    assert trial.runs(code).exit == 0  # it is the limit that refused
+
+
+def test_a_file_without_end_is_refused(trial: Trial):
+    limits = replace(QUICK, file_size=MEGABYTE)
+    said = trial.run(
+        "head -c 3000000 /dev/zero > big; code=$?; wc -c < big; exit $code", limits=limits
+    )
+    assert said.exit != 0
+    assert str(MEGABYTE) in said.tail
+    assert "File size limit exceeded" in said.tail or "File too large" in said.tail
+
+
+def test_places_in_memory_have_a_size(trial: Trial):
+    if trial.word == "landlock":
+        pytest.skip("nothing is mounted: what is written to TMPDIR is the disk's")
+    for path in ("/tmp", '"$HOME"', "/dev/shm"):
+        said = trial.run(f"df --output=size -B1 {path} | tail -n 1")
+        assert int(said.tail) <= 2048 * MEGABYTE
+
+
+def test_work_without_end_runs_out_of_processor_time(trial: Trial):
+    said = trial.run("while :; do :; done", limits=replace(QUICK, cpu=1))
+    assert said.exit in {137, 152}  # SIGKILL at the hard limit, SIGXCPU at the soft one
+
+
+def test_open_files_have_a_number(trial: Trial):
+    code = "held = [open('/dev/null') for _ in range(200)]"
+    said = trial.runs(code, limits=replace(QUICK, open_files=100))
+    assert "Too many open files" in said.tail
+
+
+def test_limits_cannot_be_taken_back(trial: Trial):
+    code = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (2**40, 2**40))"
+    said = trial.runs(code, limits=replace(QUICK, file_size=MEGABYTE))
+    assert said.exit == 1
+    assert "not allowed to raise maximum limit" in said.tail
+
+
+_TRY = """
+import socket, sys
+def attempt(name, family, kind, act):
+    try:
+        with socket.socket(family, kind) as found:
+            found.settimeout(3)
+            act(found)
+        print(name)
+    except OSError as problem:
+        print(f'{name}: {problem}', file=sys.stderr)
+tcp, udp, name = int(sys.argv[1]), int(sys.argv[2]), chr(0) + sys.argv[3]
+attempt('tcp', socket.AF_INET, socket.SOCK_STREAM, lambda s: s.connect(('127.0.0.1', tcp)))
+attempt('udp', socket.AF_INET, socket.SOCK_DGRAM, lambda s: s.sendto(b'x', ('127.0.0.1', udp)))
+attempt('abstract', socket.AF_UNIX, socket.SOCK_STREAM, lambda s: s.connect(name))
+attempt('path', socket.AF_UNIX, socket.SOCK_STREAM, lambda s: s.connect(sys.argv[4]))
+"""
+
+
+@pytest.fixture
+def listeners(trial: Trial):
+    """Servers of the machine: their addresses as arguments, and the one for datagrams."""
+    name = f"runner-promise-{os.getpid()}"
+    path = str(trial.folder / "socket")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(type=socket.SOCK_DGRAM) as udp,
+        socket.socket(socket.AF_UNIX) as abstract,
+        socket.socket(socket.AF_UNIX) as named,
+    ):
+        udp.bind(("127.0.0.1", 0))
+        udp.settimeout(0.2)
+        abstract.bind("\0" + name)
+        named.bind(path)
+        abstract.listen()
+        named.listen()
+        yield (tcp.getsockname()[1], udp.getsockname()[1], name, path), udp
+
+
+def test_nothing_of_the_machine_is_reached(trial: Trial, listeners):
+    addresses, udp = listeners
+    said = trial.runs(_TRY, *addresses)
+    assert said.exit == 0
+    reached = [line for line in said.tail.splitlines() if line.isalpha()]
+    # A datagram may leave a network of its own without a word; it does not arrive.
+    assert set(reached) <= {"udp"}
+    with pytest.raises(TimeoutError):
+        udp.recv(1)
+    assert any(why in said.tail for why in ("Permission denied", "refused", "unreachable"))
+
+
+def test_with_the_network_asked_for_the_same_words_arrive(trial: Trial, listeners):
+    addresses, udp = listeners
+    said = trial.runs(_TRY, *addresses, network=Network.YES)
+    reached = [line for line in said.tail.splitlines() if line.isalpha()]
+    assert {"tcp", "udp"} <= set(reached)
+    assert udp.recv(1) == b"x"
+
+
+def test_abstract_sockets_stay_out_of_reach_of_landlock_with_any_network(word, listeners, trial):
+    if word != "landlock":
+        pytest.skip("abstract sockets belong to the network namespace")
+    from runner.process import syscalls
+
+    if syscalls.landlock_version() < 6:
+        pytest.skip("Landlock scopes abstract sockets from version 6")
+    addresses, _ = listeners
+    said = trial.runs(_TRY, *addresses, network=Network.LOOPBACK)
+    assert "abstract: [Errno 1] Operation not permitted" in said.tail
+
+
+def test_no_name_is_resolved(trial: Trial):
+    code = "import socket; socket.getaddrinfo('example.org', 443)"
+    said = trial.runs(code)
+    assert said.exit == 1
+    assert "gaierror" in said.tail or "Permission denied" in said.tail
+
+
+def test_no_socket_leads_to_the_machines_host(trial: Trial):
+    code = "import socket; socket.socket(40, socket.SOCK_STREAM)"  # AF_VSOCK
+    said = trial.runs(code)
+    assert said.exit == 1
+    assert "PermissionError" in said.tail
+
+
+def test_pairs_of_sockets_work_without_network(trial: Trial):
+    code = "import asyncio; print(asyncio.run(asyncio.sleep(0, 'ok')))"
+    assert trial.runs(code).tail == "ok\n"
+
+
+@pytest.mark.parametrize("network", [Network.LOOPBACK, Network.YES])
+def test_a_server_of_ones_own_is_reached_where_loopback_is_asked_for(trial: Trial, network):
+    code = (
+        "import socket\n"
+        "server = socket.create_server(('127.0.0.1', 0))\n"
+        "socket.create_connection(server.getsockname()); print('ok')"
+    )
+    assert trial.runs(code, network=network).tail == "ok\n"

@@ -68,7 +68,7 @@ def test_inside_a_named_host_answers_others_are_refused_and_there_is_no_other_wa
     assert lines[2] == f"refused HTTP Error 403: {bad.name} was refused: {why}"
     assert lines[3].startswith("direct [Errno 111]")
     assert lines[4].startswith("names [Errno")
-    hint = f'(to allow it, set sandbox.registries = ["{bad.name}"] yourself)'
+    hint = f'(to allow it, set sandbox.registries = ["{bad.name}"] in your own settings)'
     assert lines[5:] == [f"runner: {bad.name} could not be reached: {why} {hint}"]
     assert bad.asked == []
     assert [path for _, path, _ in good.asked] == ["/simple/", "/tunnel"]
@@ -98,7 +98,8 @@ def test_a_command_ends_as_it_would_without_a_proxy(walled):
 
 def test_without_a_sandbox_it_is_said_that_nothing_holds_it(tmp_path):
     ran = run(Bench(a_place(tmp_path), NoSandbox()), "echo done", QUICK)
-    assert ran.tail == "runner: without a sandbox, network registries is treated as yes\ndone\n"
+    note = "runner: without a sandbox, `Network: registries` gives full network access"
+    assert ran.tail == f"{note}\ndone\n"
 
 
 def test_landlock_cannot_hold_it_and_does_not_start(tmp_path):

@@ -179,17 +179,17 @@ def test_a_sandbox_that_holds_nothing_is_none(tmp_path):
 def test_one_that_holds_only_writes_is_none(tmp_path):
     """The command of the second trial is what writes outside."""
     program = fake(tmp_path, 'shift 2; case "$*" in *out/new) exit 1 ;; esac; exec "$@"')
-    assert str(seatbelt.probe((), program)).startswith("it let a file be read")
+    assert str(seatbelt.probe((), program)).startswith("it did not block a read")
 
 
 def test_one_that_leaves_the_network_open_is_none(tmp_path):
     program = fake(tmp_path, 'shift 2; case "$*" in */out/*) exit 1 ;; esac; exec "$@"')
-    assert seatbelt.probe((), program) == "it let a connection through"
+    assert seatbelt.probe((), program) == "it did not block a connection"
 
 
 def test_one_that_refuses_the_profile_is_none(tmp_path):
     said = seatbelt.probe((), fake(tmp_path, "echo 'invalid profile' >&2; exit 65"))
-    assert said == "no command runs in it: invalid profile"
+    assert said == "it cannot run a command: invalid profile"
 
 
 def test_one_that_holds_all_that_is_tried_is_taken(tmp_path):

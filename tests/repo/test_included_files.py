@@ -80,7 +80,7 @@ def test_links_repositories_and_large_folders_are_refused_with_a_reason(real, ki
             name, why = "data/z/", "it is a separate git repository"
         case "large":
             monkeypatch.setattr(included_files, "LARGEST", 1)
-            name, why = "data/", "2, more than 1"
+            name, why = "data/", "its size is 2; the limit is 1"
     matches = found(real, "data/\n")
     assert [one.shown for one in matches.refused] == [
         f"not copied into scratch trees: {name}: {why}"

@@ -41,7 +41,7 @@ def test_a_file_too_large_to_hold_is_named(tmp_path):
 
     with pytest.raises(ProposalError) as refused:
         scratch.changes()
-    assert refused.value.message == "big has 1,001 bytes; the limit for a file is 1,000"
+    assert refused.value.message == "big has 1,001 bytes; the limit for one file is 1,000"
     assert "proposal_file_size" in refused.value.hint
 
 
@@ -67,7 +67,7 @@ def test_files_that_are_small_are_bounded_together_and_in_number(tmp_path):
     scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
     write(scratch.project, {"a": "22", "b": "x" * 600, "c": "x" * 600, "ignored.pyc": "x" * 9000})
     scratch.bounds = ProposalBounds(size=1000)
-    with pytest.raises(ProposalError, match=r"1,202 bytes; the limit is 1,000") as refused:
+    with pytest.raises(ProposalError, match=r"1,202 bytes together; the limit is 1,000") as refused:
         scratch.changes()
     assert "proposal_size" in refused.value.hint
     scratch.bounds = ProposalBounds(files=2)
@@ -99,7 +99,7 @@ def test_a_folder_too_deep_to_be_opened_is_told(tmp_path):
 def test_folders_by_the_thousand_within_each_other_are_told_and_taken_away(tmp_path):
     scratch = a_scratch(a_repository(tmp_path / "real", {"a": "1"}), tmp_path / "slot")
     a_well(scratch.project, 1300)
-    with pytest.raises(ProposalError, match="deeper than 500 folders") as refused:
+    with pytest.raises(ProposalError, match="more than 500 folders deep") as refused:
         scratch.changes()
     assert len(refused.value.path) < 300
     make_readable(scratch.tree_folder)

@@ -9,9 +9,8 @@ import pytest
 from repo_build import a_repository, git, summary, write
 
 from runner import effects
-from runner.repo.git import Git, GitError, GitTimeoutError
+from runner.repo.git import Git, GitError, GitTimeoutError, as_environment, silence
 from runner.repo.read import Repository
-from runner.repo.safe_config import as_environment, silence
 from runner.repo.scratch import Scratch
 
 

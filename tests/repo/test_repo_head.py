@@ -132,8 +132,8 @@ def test_plans_below_are_the_hint(tmp_path):
     with pytest.raises(RunnerError) as two:
         find_project(tmp_path / "packages")
 
-    assert one.value.hint == "cd 'packages/web app', which has one"
-    assert two.value.hint == "cd api, which has one; or web app"
+    assert one.value.hint == "cd 'packages/web app', which has a plan"
+    assert two.value.hint == "cd api, which has a plan; or web app"
 
 
 def test_without_git_the_hint_is_git_init(tmp_path):

@@ -112,7 +112,7 @@ def test_reading_state_and_history_runs_nothing(tmp_path):
 
 def test_landing_and_keeping_run_nothing(tmp_path):
     real = a_hostile_repository(tmp_path)
-    git(real, "config", "commit.gpgSign", "false")  # what signs is tried in test_repo_signing
+    git(real, "config", "commit.gpgSign", "false")  # what signs is tried in test_repo_landing
     with Repository.open(real) as repo:
         head = repo.head()
         changes = (a_change("a.txt", "landed\n"), a_change("c.bin", "made\n"))

@@ -13,13 +13,12 @@ from repo_build import a_change, a_repository, git, put_in_real_tree, write
 
 from runner import effects
 from runner.repo import index_file
-from runner.repo.change_times import TICK
 from runner.repo.commit import commit_tree, swap_branch
 from runner.repo.git import UnusualError
 from runner.repo.index_file import read_index
 from runner.repo.index_lock import INDEX, LockFile, Synced, free_dead_locks, sync_index
 from runner.repo.read import Repository
-from runner.repo.trees import TreeEntry
+from runner.repo.trees import TICK, TreeEntry
 
 MESSAGE = "feat(TASK-001): x\n\nTask: TASK-001\nAttempt: 1\n"
 FOLDERS = ("", "a/", "a/b/", "a/b/c/", "a-b/", "a.b/", "ab/", "z/ü/", "deep/" * 9)

@@ -65,7 +65,7 @@ def test_another_model_reviews_what_was_proven(agent):
     one_task(shop, fields=("Budget: 1 attempts",))
     ended = shop.run()
     assert ended.code == 1, ended.said
-    assert "agent rejects it: it needs a docstring" in ended.said
+    assert "agent rejects the change: it needs a docstring" in ended.said
     tasks["TASK-001"]["review"] = "Good work.\n\nAPPROVE"
     agent(tasks, review="auto", model_review="strict")
     shop.edit_plan("BLOCKED", "PENDING")
@@ -81,7 +81,7 @@ def test_another_model_reviews_a_plan_before_anything_is_written(agent):
     one_task(shop)
     ended = shop.run()
     assert ended.code == 3, ended.said
-    assert "agent rejects it: it tests nothing" in ended.said
+    assert "agent rejects the plan: it tests nothing" in ended.said
     assert {one["mode"] for one in shop.happened("attempt.started")} == {"plan"}
     assert not shop.has("app.py")
     tasks["TASK-001"]["review"] = "It will do.\n\nAPPROVE"

@@ -162,7 +162,7 @@ def test_what_a_run_has_in_hand_or_may_come_to_is_not_promised_another_try(workp
     until(lambda: workplace.happened("task.blocked", "TASK-001"))
     for _ in range(2):
         said = workplace.runner("retry", "1", "--reason", "in blue")
-        assert said.out == "TASK-001: retried after the active run ends\n", said.err
+        assert said.out == "TASK-001: will be retried after the active run ends\n", said.err
     (mark / "go").touch()
     process.communicate(timeout=120)
     assert workplace.runner("status", "--json").document["tasks"][0]["status"] == "PENDING"

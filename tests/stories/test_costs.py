@@ -8,7 +8,7 @@ from statistics import median
 
 from workplace import a_task
 
-from runner.repo.change_times import tells_changes
+from runner.repo.tree_files import tells_changes
 
 _COUNTING = """
 import json, sys

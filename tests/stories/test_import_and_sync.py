@@ -103,9 +103,9 @@ def test_what_is_proven_is_marked_by_its_own_characters_alone(workplace):
     source = workplace.root / "specs/tasks.md"
     assert source.read_text() == TASKS
     said = workplace.runner("sync").out
-    assert "marked: TASK-001" in said
+    assert "marked as done: TASK-001" in said
     assert source.read_text() == TASKS.replace("[ ] T001", "[x] T001")
-    assert "mark removed: TASK-002" in workplace.runner("sync", "--uncheck").out
+    assert "marked as not done: TASK-002" in workplace.runner("sync", "--uncheck").out
     wanted = TASKS.replace("[ ] T001", "[x] T001").replace("[x] T002", "[ ] T002")
     assert source.read_text() == wanted
     assert "nothing was written" in workplace.runner("sync").out

@@ -108,7 +108,7 @@ def test_a_command_that_fails_blocks_its_task_alone_with_a_hint(workplace, vault
     assert workplace.statuses == {"TASK-001": "BLOCKED", "TASK-002": "DONE"}, ended.said
     (blocked,) = workplace.happened("task.blocked")
     assert blocked["reason"] == "secret"
-    assert "it ended with exit code 3" in blocked["note"]
+    assert "its command ended with exit code 3" in blocked["note"]
     assert "run its command yourself" in json.dumps(blocked["findings"])
     assert workplace.happened("secret.leased") == []
     settle(workplace, f'[secret.API_TOKEN]\ncommand = "{vault}"\n')

@@ -62,7 +62,7 @@ def test_an_agent_plans_first_and_then_executes_its_plan(planned, calls):
     assert [one["mode"] for one in shop.happened("mode.switched", "TASK-001")] == ["build"]
     started = [line for line in ended.err.splitlines() if line.startswith("TASK-001 started")]
     assert started == [
-        f"TASK-001 started ({NAME}, plans)",
+        f"TASK-001 started ({NAME}, plan only)",
         f"TASK-001 started (attempt 1, {NAME})",
     ]
     assert "Attempt: 1" in shop.git("log", "--format=%B")

@@ -225,7 +225,7 @@ def test_the_advice_names_the_blocks_to_edit(undone):
     for said in (place.runner("why", "TASK-001"), place.runner("why", "TASK-002")):
         assert "TASK-001 cannot be built on this change: its own blocks write one.txt" in said.out
     told = (ended.said, *(place.runner(*words).out for words in (["why"], ["review"])))
-    advised = [line for text in told for line in text.splitlines() if "keeps it" in line]
+    advised = [line for text in told for line in text.splitlines() if "keeps the change" in line]
     assert advised, told
     assert all("edit the blocks" in line for line in advised), advised
     assert place.run().code != 0

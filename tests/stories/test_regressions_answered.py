@@ -88,7 +88,9 @@ def test_what_waits_says_what_it_breaks_and_both_ways_out(halted):
     assert said.startswith("TASK-002 is STALE")
     assert "TASK-004 changed rules.txt:1; TC-002 fails" in said
     assert "  TASK-004 is BLOCKED (regression)" in said
-    assert "next: `runner approve TASK-002 TASK-003` keeps it, `runner reject TASK-004" in said
+    assert (
+        "next: `runner approve TASK-002 TASK-003` keeps the change, `runner reject TASK-004" in said
+    )
     assert halted.runner("why", "TASK-002", "--json").document["roots"] == ["TASK-004"]
     shown = halted.runner("show", "TASK-004").out
     assert DRAFT in shown
@@ -98,7 +100,7 @@ def test_what_waits_says_what_it_breaks_and_both_ways_out(halted):
     # The status line names what breaks.
     said = halted.read("artifacts/build/CHECKPOINT.md")
     line = said.split("Bookings may touch — BLOCKED")[1].splitlines()
-    assert "Regression: ❌ TASK-002/TC-002 ❌ TASK-003/TC-003 (2 tests of others)" in line
+    assert "Regression: ❌ TASK-002/TC-002 ❌ TASK-003/TC-003 (2 tests of other tasks)" in line
 
     # The culprit itself cannot be approved, reused or edited.
     said = halted.runner("approve", "TASK-004")
@@ -190,7 +192,7 @@ def test_tests_of_others_that_pass_are_one_line_of_the_commit_and_of_the_evidenc
     after = checkpoint.split("Bookings may touch — DONE")[1].splitlines()
     (regression,) = [line for line in after if line.startswith("Regression: ✅")][:1]
     assert regression.startswith("Regression: ✅ no cross-task failures (")
-    assert regression.endswith("2 tests of others)")
+    assert regression.endswith("2 tests of other tasks)")
     parts = [part.splitlines() for part in checkpoint.split("=== Checkpoint")[1:]]
     (full,) = [part for part in parts if "TASK-004 (Bookings may touch)" in part[1]]
     assert "Regression: ✅ no cross-task failures" in full

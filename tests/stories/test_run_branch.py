@@ -17,13 +17,13 @@ def test_a_new_branch_begins_at_head_beside_what_is_not_committed(workplace):
     (workplace.root / "notes.txt").write_text("mine\n")
     ended_ = workplace.runner("run", "--trust", "--branch", "topic/one")
     assert ended_.code == 0, ended_.err
-    assert "on branch topic/one" in ended_.err
+    assert "switched to branch topic/one" in ended_.err
     assert branch_of(workplace) == "topic/one"
     assert workplace.git("rev-parse", "main").strip() == before
     assert workplace.landings == ["TASK-001"]
     assert (workplace.root / "notes.txt").read_text() == "mine\n"
     ended_ = workplace.runner("run", "--branch", "topic/one")
-    assert (ended_.code, "on branch" in ended_.err) == (0, False)
+    assert (ended_.code, "switched to" in ended_.err) == (0, False)
 
 
 def test_what_cannot_be_a_branch_is_told_and_nothing_runs(workplace):

@@ -51,10 +51,10 @@ def test_a_task_that_needs_root_names_the_ways_that_work(workplace):
     workplace.plan(a_task("TASK-001", "One", fields=("Requires: root",)))
     ended = workplace.run()
     assert ended.code == 3
-    assert "next: do it yourself and set its Status to DONE" in ended.out
+    assert "next: do the task yourself and set its Status to DONE" in ended.out
     assert "set its Status to DONE" in workplace.status_line("TASK-001")
     why = workplace.runner("why", "TASK-001").out
-    assert "next: do it yourself and set its Status to DONE" in why
+    assert "next: do the task yourself and set its Status to DONE" in why
     said = workplace.runner("approve", "TASK-001")
     assert said.code == 3, said.said
     assert "set its Status to DONE" in said.err
@@ -66,10 +66,10 @@ def test_a_task_that_needs_root_names_the_ways_that_work(workplace):
 
 def test_what_every_run_looks_for_again_is_not_to_be_made_pending(workplace):
     rows = {
-        "TASK-001": ((), "fix its section"),
+        "TASK-001": ((), "fix the task's section"),
         "TASK-002": (("Requires: secret SHOP_KEY",), "provide what is missing"),
         "TASK-003": (("Requires: tool frobnicate",), "provide what is missing"),
-        "TASK-004": (("Requires: root",), "do it yourself"),
+        "TASK-004": (("Requires: root",), "do the task yourself"),
     }
     workplace.plan(
         *(
@@ -167,7 +167,7 @@ def test_a_failure_is_one_story_with_one_next_step_wherever_a_person_looks(workp
     for said in places:
         assert f"{step}; to retry unchanged: `runner retry TASK-001`" in said
         assert failed in said or said == places[3], said
-    scope = "replace the Output files line of its section, then `runner`:  "
+    scope = "in the plan, replace the task's Output files line, then `runner`:  "
     scope += "- Output files: `b.txt`, `c.txt`"
     assert f"next: {scope}" in ended.out
     assert f"next: {scope}" in workplace.runner("why", "2").out
@@ -184,7 +184,7 @@ def test_of_a_proposal_that_is_too_large_nothing_else_is_advised(workplace):
     assert "Output files line of its section" not in said
     assert "git ignores" not in said
     assert len(workplace.happened("attempt.started")) == 2
-    too_large = "b.bin has 62,914,560 bytes; the limit for a file is 52,428,800"
+    too_large = "b.bin has 62,914,560 bytes; the limit for one file is 52,428,800"
     steps = [line for line in said.splitlines() if line.startswith("  next: ")]
     for id_, step in zip(("TASK-001", "TASK-002"), steps, strict=True):
         assert f"BLOCKED {id_} (checks): {too_large}" in said

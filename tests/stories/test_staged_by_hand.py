@@ -57,7 +57,7 @@ def test_what_is_decided_is_not_asked_again(waiting):
     told = waiting.runner("staged-write", "list", "--task", "2")
     assert (
         told.err == "nothing is waiting for you\n"
-        "1 staged write settled; list all: runner pipeline staged-write list --all\n"
+        "1 staged write decided; list all: runner pipeline staged-write list --all\n"
     )
     # A rejected file takes its proposal with it.
     said = answer(waiting, "reject", "a.txt", "--reason", "shorter")

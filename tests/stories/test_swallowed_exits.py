@@ -22,7 +22,7 @@ def test_a_swallowed_exit_blocks_its_task_alone_and_tells_the_right_line(workpla
     assert workplace.happened("task.blocked", "TASK-002")[-1]["reason"] == "proof"
     assert 'write it as "python3 -m unittest -q test_d"' in workplace.status_line("TASK-002")
     assert not workplace.has("b.txt")
-    assert "fix it as the note says" in ended.said
+    assert "fix the task as the note says" in ended.said
     assert "Proof: none" not in ended.said
     assert "mistake" not in workplace.runner("verify", "--all", "--trust").said
 

@@ -47,7 +47,7 @@ def shop(workplace, monkeypatch, tmp_path):
 
 def test_it_shows_everything_and_leaves_nothing_behind(shop, tmp_path):
     # It is about one task whose turn has come.
-    assert shop.run(*WORDS).err.startswith("runner: --with-implementer needs one task")
+    assert shop.run(*WORDS).err.startswith("runner: --with-implementer needs exactly one task")
     assert shop.run("TASK-005", *WORDS).err.startswith(
         "runner: TASK-005 depends on unfinished tasks: TASK-002"
     )

@@ -117,7 +117,7 @@ def test_alone_it_says_the_two_ways_to_go_on_by_its_everyday_name_too(workplace)
     for words in (("test",), ("verify",)):
         ended = workplace.runner(*words)
         assert ended.code == 2
-        assert "name what to verify" in ended.err
+        assert "name a task, or use --all" in ended.err
         ways = "`runner verify --all` tests everything, `runner verify TASK-001` one task"
         assert ways in ended.err
     assert "name one task, --all or --changed" in workplace.runner("verify", "1", "--all").err

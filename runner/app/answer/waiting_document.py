@@ -34,9 +34,8 @@ from runner.lazy_module import lazy_module
 from runner.model import Reason, digest_of
 from runner.model.words import WHAT_CHANGED
 from runner.repo.read import Repository
-from runner.report.acceptance_table import describe_table, format_table
 from runner.report.documents import document, document_line
-from runner.report.next_step import next_step
+from runner.report.task_report import describe_table, format_table, next_step
 from runner.run.permission_prompts import call_text, format_questions
 from runner.run.review import open_questions
 from runner.text.display import display

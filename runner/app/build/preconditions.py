@@ -18,7 +18,7 @@ from runner.config.paths import expand_home
 from runner.config.settings import Settings
 from runner.config.trust import Trust, commands_shown, group_alike
 from runner.errors import ExitCode, RunnerError
-from runner.implementers.agents.acp import is_acp
+from runner.implementers.agents.preset import is_acp
 from runner.implementers.registry import AGENTS, agent_of, choose, next_model
 from runner.journal.events import TaskReopened
 from runner.model import BlockKind, Network

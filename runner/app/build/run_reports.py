@@ -21,10 +21,9 @@ from runner.implementers.registry import has_no_implementer
 from runner.lazy_module import lazy_module
 from runner.model import Grade, Status
 from runner.report.cost import cost, cost_part, per_proven
-from runner.report.next_step import next_step
 from runner.report.results import ResultsListener
 from runner.report.summary import BlockedTask, Summary
-from runner.report.task_report import find_report
+from runner.report.task_report import find_report, next_step
 from runner.run.landing.moved_branch import PlanConflict
 from runner.run.regressions.regression import find_unapproved, victims_of
 from runner.text.wording import refusal_lines

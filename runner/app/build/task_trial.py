@@ -20,7 +20,7 @@ from runner.model import Ending, Status, Usage
 from runner.repo.head import OWNERSHIP_MAP
 from runner.repo.read import Repository
 from runner.report import documents
-from runner.report.affected_lines import format_affected
+from runner.report.annotations import format_affected
 from runner.report.diff_view import diff_text
 from runner.run.interruption import Interruption
 from runner.run.planned.dry_run import try_task, without_review

@@ -11,8 +11,7 @@ from runner.errors import ExitCode, RunnerError
 from runner.history.revert import format_list
 from runner.model import Action, Change, Status, digest_of
 from runner.plan.graph import TaskGraph
-from runner.repo.commit import commit_tree
-from runner.repo.filtered import find_filtered
+from runner.repo.commit import commit_tree, find_filtered
 from runner.repo.landed_commits import name_project
 from runner.repo.read import Repository
 from runner.repo.trailers import PROJECT, build_message, subject, task_trailers

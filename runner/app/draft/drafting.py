@@ -22,7 +22,7 @@ from runner.app.prove.prove_tree import open_slots
 from runner.context.brief import Brief
 from runner.errors import ExitCode, RunnerError
 from runner.gates.base import command_limits
-from runner.implementers.agents.acp import is_acp
+from runner.implementers.agents.preset import is_acp
 from runner.implementers.base import Drafter, ImplementerContext, Mode
 from runner.implementers.command import work
 from runner.implementers.registry import DRAFT, choose_drafter

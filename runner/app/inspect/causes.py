@@ -10,8 +10,8 @@ from runner.implementers.registry import NOBODY
 from runner.journal.evidence import EvidenceState, evaluate_standing
 from runner.model import Reason, Status, Verdict
 from runner.report.event_lines import format_attempt
-from runner.report.next_step import LACKING, next_step
 from runner.report.summary import stale_step
+from runner.report.task_report import LACKING, next_step
 from runner.run.review import CHECK
 from runner.text.display import display
 from runner.text.wording import join_few, moment, name_attempt, plural, refusal_lines, short

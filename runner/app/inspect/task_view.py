@@ -10,9 +10,9 @@ from runner.model import Network, Severity, Status
 from runner.model.grades import proof_kind
 from runner.model.task import PRIORITIES
 from runner.plan.task_types import classify, describe_type
-from runner.report.acceptance_table import describe_table, format_table
 from runner.report.documents import grade_part
 from runner.report.event_lines import format_attempt
+from runner.report.task_report import describe_table, format_table
 from runner.text.display import display
 from runner.text.wording import count_words, finding_lines, moment, name_attempt, plural, short
 

@@ -24,9 +24,9 @@ from runner.model import Grade
 from runner.model.grades import proof_kind
 from runner.repo.read import Repository
 from runner.repo.trailers import coverage_line, tools_line
-from runner.report.acceptance_table import describe_table, format_table
 from runner.report.cost import cost, cost_part
 from runner.report.documents import document, grade_part
+from runner.report.task_report import describe_table, format_table
 from runner.run.proof_sufficiency import PROOF_HINT, find_unproven_dependencies, has_proof
 from runner.run.selection import find_id
 from runner.run.worktree_include import find_digest

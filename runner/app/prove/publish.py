@@ -24,10 +24,10 @@ from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox
 from runner.process.supervise import run
 from runner.process.tools import which
-from runner.repo import safe_config
-from runner.repo.push import find_left_out, head_name, prepare_push, prepare_question, record_push
+from runner.repo.git import SAFE_SETTINGS, as_environment
 from runner.repo.read import Repository
 from runner.repo.refs import slug
+from runner.repo.remote import find_left_out, head_name, prepare_push, prepare_question, record_push
 from runner.report import ship
 from runner.secrets.redact import redact
 
@@ -127,8 +127,8 @@ class Publisher(Struct, frozen=True):
 
     def _plain_environment(self) -> Mapping[str, str]:
         """Return the environment with safe git settings, for the git processes that `gh` starts."""
-        settings = safe_config.SETTINGS + self.repository.configuration().silence()
-        return {**self.environ, **safe_config.as_environment(settings, self.environ)}
+        settings = SAFE_SETTINGS + self.repository.configuration().silence()
+        return {**self.environ, **as_environment(settings, self.environ)}
 
     def _run(self, argv: tuple[str, ...], environ: Mapping[str, str], stdin: str = "") -> Ran:
         data = stdin.encode("utf-8", "replace")

@@ -52,13 +52,13 @@ if TYPE_CHECKING:
     from runner.app.observer import Observer
     from runner.extensions.bridge.forge import Issue
     from runner.plan import document
-    from runner.repo import push
+    from runner.repo import remote
     from runner.run.review import Asker
 else:
     document = lazy_module("runner.plan.document")
     draft_checks = lazy_module("runner.app.draft.draft_checks")
     drafting = lazy_module("runner.app.draft.drafting")
-    push = lazy_module("runner.repo.push")
+    remote = lazy_module("runner.repo.remote")
 
 _SHORTEST_POLL = 1
 _PAGES = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._~-]+)*")
@@ -120,12 +120,12 @@ def _require_trust(project: Project, given: argparse.Namespace, asker: Asker | N
     drafting.require_drafter_trust(project, plan, asker, trusted=given.trust, again=again)
 
 
-def _find_repository(project: Project, remote: str) -> str:
+def _find_repository(project: Project, name: str) -> str:
     """Return the remote's repository on github.com. Raises RunnerError for another address."""
     with Repository.open(project.root) as repository:
-        found = _ADDRESS.fullmatch(push.address_of(repository, remote))
+        found = _ADDRESS.fullmatch(remote.address_of(repository, name))
     if found is None:
-        raise RunnerError(f"{remote} is not a repository on github.com", hint="--repo OWNER/NAME")
+        raise RunnerError(f"{name} is not a repository on github.com", hint="--repo OWNER/NAME")
     return found[1]
 
 

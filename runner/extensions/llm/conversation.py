@@ -38,8 +38,7 @@ from pydantic_ai.usage import RunUsage
 from runner import effects
 from runner.extensions.llm.tool_context import PlanAnswer
 from runner.extensions.llm.tool_session import SessionEnded, make_limit_finding
-from runner.implementers.base import CHECK, Mode
-from runner.implementers.call_pace import find_pacer
+from runner.implementers.base import CHECK, Mode, find_pacer
 from runner.lazy_module import lazy_module
 from runner.model import Failure, Finding, Usage
 from runner.secrets.redact import StreamRedactor

@@ -28,20 +28,18 @@ from runner.project import Project, find_journal
 from runner.repo.clone import (
     ORIGIN,
     catch_up,
+    find_identity,
     find_last_use,
+    login_variables,
     measure_folder,
+    require_address,
+    require_permitted,
+    require_within,
     switch_branch,
 )
 from runner.repo.git import StoppedError
 from runner.repo.read import Repository
 from runner.repo.remote import Remote, RemoteDownError
-from runner.repo.remote_address import (
-    find_identity,
-    login_variables,
-    require_address,
-    require_permitted,
-    require_within,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

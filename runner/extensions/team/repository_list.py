@@ -13,7 +13,7 @@ from runner import effects
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.event_rows import ENDS
 from runner.extensions.team.tables import builds, repositories
-from runner.repo.remote_address import (
+from runner.repo.clone import (
     find_branches,
     login_variables,
     require_address,

@@ -8,7 +8,7 @@ import sys
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from runner.commands.servers import PORTS, prepare
+from runner.commands.programs import PORTS, prepare
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.store_commands import open_team, read_settings
 from runner.lazy_module import lazy_module

@@ -127,7 +127,7 @@ class Client(Struct):
         opened = self._open(known)
         self.session = _text(opened.get("sessionId"))
         if not self.session:
-            raise _Over("its new session has no ID")
+            raise _Over("its session has no ID")
         if self.model:
             self._choose_model(opened)
         content = [{"type": "text", "text": prompt}]
@@ -140,7 +140,7 @@ class Client(Struct):
             emit("usage", **{name: usage.get(name) for name in usage})
         reason = _text(done.get("stopReason"))
         if reason != "end_turn":
-            raise _Over(_STOPS.get(reason, f"it stopped: {reason or 'it gave no reason'}"))
+            raise _Over(_STOPS.get(reason, f"it stopped: {reason or 'no reason given'}"))
         emit("end")
 
     def cancel(self) -> None:
@@ -161,7 +161,7 @@ class Client(Struct):
         # In Python `true` equals 1. A client that lacks the answered version ends the session (ACP,
         # "Initialization").
         if version != VERSION or isinstance(version, bool):
-            raise _Over(f"it speaks version {version} of the protocol, and we speak {VERSION}")
+            raise _Over(f"it speaks version {version} of the protocol, the runner {VERSION}")
         emit("began", agent=_text(_object(known.get("agentInfo")).get("name")))
         return known
 
@@ -188,7 +188,7 @@ class Client(Struct):
         else:
             option = next(_options_of_models(opened, wanted), "")
             if not option:
-                raise _Over(f"model {wanted} does not exist for it")
+                raise _Over(f"model {wanted} does not exist for this agent")
             asked = {"sessionId": session, "configId": option, "value": wanted}
             done = self.request("session/set_config_option", asked)
         if isinstance(done, _Refusal):
@@ -245,7 +245,7 @@ class Client(Struct):
         if method == "session/request_permission":
             self._permit(row["id"], params)
             return
-        message = f"{_text(method)} is not offered: work in the folder itself"
+        message = f"{_text(method)} is not supported: use the files of the folder"
         self._send({"id": row["id"], "error": {"code": _NO_METHOD, "message": message}})
 
     def _permit(self, number: object, params: Mapping[str, Any]) -> None:
@@ -257,7 +257,7 @@ class Client(Struct):
         options = list(_rows(params.get("options")))
         call = _object(params.get("toolCall"))
         if params.get("sessionId") != self.session or not options or not call:
-            error = {"code": _BAD_PARAMS, "message": "this question is not about this session"}
+            error = {"code": _BAD_PARAMS, "message": "this permission request is not valid"}
             self._send({"id": number, "error": error})
             return
         key = _text(call.get("toolCallId"))
@@ -321,7 +321,7 @@ class Client(Struct):
 
 def _refusal(error: object) -> _Refusal:
     fields = _object(error)
-    words = _text(fields.get("message")) or "it gave no reason"
+    words = _text(fields.get("message")) or "no reason given"
     data = fields.get("data")
     more = data if isinstance(data, str) else json.dumps(data) if data else ""
     return _Refusal(fields.get("code"), f"{words} {more}".strip()[:_LONGEST_TEXT])
@@ -439,7 +439,7 @@ def _refuse(asked: PermissionQuestion) -> str:
     writes = list(_writes(asked.call))
     if kind in _WRITES or writes:
         if not writes:
-            return "it does not say which file it would write"
+            return "the request does not name the file that it would write"
         return next(filter(None, (_hook(asked, "write", one) for one in writes)), "")
     return _by_rules(asked, str(kind or "other"))
 
@@ -496,7 +496,7 @@ def _hook(asked: PermissionQuestion, tool: str, arguments: Mapping[str, object])
                 return ""
             if code is None:
                 command.end()
-                return "the permission rules did not answer in time"
+                return "the check of the permission rules took too long"
             return command.read(_LONGEST)[1].decode("utf-8", "replace").strip() or "refused"
         finally:
             command.forget()
@@ -507,9 +507,9 @@ def _by_rules(asked: PermissionQuestion, kind: str) -> str:
     try:
         rules = hooks.Rules.read(Path(asked.rules))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return "the permission rules cannot be read"
+        return "the file of permission rules cannot be read"
     if kind == "switch_mode" and not rules.writes:
-        return "this session only reads"
+        return "this session is read-only"
     raw = asked.call.get("rawInput")
     tool = _TOOLS.get(kind, str(asked.call.get("title") or kind))
     inside = (

@@ -1,8 +1,7 @@
 """One session of an agent program: its files, its progress and its result.
 
-A program's output read while it runs, from the log that is kept of it.
-
-The log is what is left when keys are redacted, so nothing that comes of it can hold one.
+The runner reads the program's output from its log while the program runs. Keys are redacted in the
+log, so no result can contain one.
 """
 
 from __future__ import annotations
@@ -36,8 +35,7 @@ from runner.implementers.agents.transcript import (
     with_ending,
     without_events,
 )
-from runner.implementers.base import CHECK, Mode, WorkResult
-from runner.implementers.call_pace import find_pacer
+from runner.implementers.base import CHECK, Mode, WorkResult, find_pacer
 from runner.implementers.command import decisions_in, read_regular, summarize, work
 from runner.model import Failure, Finding, Network
 from runner.model.codec import encode_json
@@ -453,7 +451,8 @@ class Following:
         self._quiet_since = None
         rest = self._rest.decode("utf-8", "replace").strip()
         last = rest if rest and not rest.startswith("{") else self._last
-        note = f"last output: {last}" if last else "it may be waiting for the network or a login"
+        waits = "the agent may be waiting for the network or a login"
+        note = f"last output: {last}" if last else waits
         self._transcript.tell(f"no output for {self._patience:g} s; {note}")
 
     def _judge(self) -> None:

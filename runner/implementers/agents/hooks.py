@@ -1,7 +1,7 @@
 """Hooks that make an agent program ask before it writes: arguments and rules.
 
-A hook is a comfort for the agent, which mends its mistake in the same turn. Nothing rests on it:
-what the program writes by other ways, or in spite of it, passes the pipeline like all else.
+With a hook, an agent can correct a mistake in the same turn. Security does not depend on it: all
+writes pass the pipeline, also those that the hook did not see.
 """
 
 from __future__ import annotations

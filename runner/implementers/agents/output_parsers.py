@@ -260,7 +260,7 @@ def _acp_course(kind: str, row: Row, into: Transcript) -> None:
         entries = row.get("entries")
         rows = entries if isinstance(entries, list) else []
         if steps := "; ".join(one for one in rows if isinstance(one, str)):
-            into.tell(f"its plan: {steps}")
+            into.tell(f"the agent's plan: {steps}")
 
 
 # --- opencode: run --format json ------------------------------------------------------

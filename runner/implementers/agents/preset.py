@@ -1,8 +1,14 @@
-"""Describe agent programs as data; classify failures by a shared table and their own phrases."""
+"""Describe agent programs as data; classify failures by a shared table and their own phrases.
+
+Agents that speak the Agent Client Protocol have names such as `acp:gemini`. A known name brings its
+usual command line; `agent.acp_command` in the person's own settings names another one.
+"""
 
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 import time
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -13,13 +19,12 @@ from runner.lazy_pattern import regex
 from runner.model import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from collections.abc import Iterable, Mapping
 
 _LOGIN = "log in with the program itself, or set its key in your environment"
 _MODEL = "choose another model: [model] in your settings"
 _MONEY = "check your account at the provider"
-_OPTION = "its version does not support this; update it, or set agent.command in your own settings"
+_OPTION = "update the program, or set agent.command in your own settings"
 LONGEST_WAIT = 24 * 3600.0
 _UNITS = {"m": 60.0, "h": 3600.0}
 
@@ -372,3 +377,67 @@ AIDER = Preset(
 
 PRESETS = {preset.name: preset for preset in (CLAUDE, CODEX, GEMINI, OPENCODE, AIDER)}
 """All presets by the name used in a plan."""
+
+
+ACP_PREFIX = "acp:"
+_ACP_CLIENT = ("-P", "-m", "runner.implementers.agents.acp_client")
+_ACP_LINES: Mapping[str, tuple[str, str]] = {
+    "claude": ("claude-agent-acp", "npm install -g @zed-industries/claude-agent-acp"),
+    "codex": ("codex-acp", "npm install -g @zed-industries/codex-acp"),
+    "gemini": ("gemini --acp", "npm install -g @google/gemini-cli"),
+    "opencode": ("opencode acp", "npm install -g opencode-ai"),
+    "qwen": ("qwen --acp", "npm install -g @qwen-code/qwen-code"),
+}
+"""Command line of a known agent, and how to install it."""
+_ACP_SIGNS = (
+    Sign(r"authentication required|auth_required|not logged in", Failure.DETERMINISTIC,
+         "log in with the agent itself, or pass its key with agent.env in your own settings"),
+    Sign(r"did not start|exit 12[67]\b|of the protocol, the runner", Failure.DETERMINISTIC,
+         'correct your own settings, such as agent.acp_command = "gemini --acp"'),
+    Sign(r"refuses to go on|limit of (?:tokens|requests)", Failure.SEMANTIC,
+         "make the task smaller, or describe it in more detail"),
+)  # fmt: skip
+
+
+def is_acp(name: str) -> bool:
+    """Return whether an implementer's name is an Agent Client Protocol agent."""
+    return name.casefold().startswith(ACP_PREFIX) and len(name) > len(ACP_PREFIX)
+
+
+def acp_line(name: str, line: str) -> str:
+    """Return the agent's command line from the settings, else its default; may be empty."""
+    return line or _ACP_LINES.get(name.casefold().removeprefix(ACP_PREFIX), ("", ""))[0]
+
+
+def make_acp_preset(name: str, line: str) -> Preset:
+    """Return the preset of an ACP agent, with the login of the program of that name."""
+    plain = name.casefold().removeprefix(ACP_PREFIX)
+    own = PRESETS.get(plain)
+    usual, install = _ACP_LINES.get(plain, ("", ""))
+    return Preset(
+        name=f"{ACP_PREFIX}{plain}",
+        program=sys.executable,
+        checked="version 1 of the protocol",
+        install=install if line == usual and install else f"install {first_program(line)}",
+        dialect=Dialect.ACP,
+        plan=_ACP_CLIENT,
+        execute=_ACP_CLIENT,
+        model=(),
+        variables=own.variables if own else (),
+        files=own.files if own else (),
+        logins=own.logins if own and line == usual else (),
+        environment=(*(own.environment if own else ()), (ACP_COMMAND, line)),
+        seeds=own.seeds if own else (),
+        aside=own.aside if own else (),
+        starts=first_program(line),
+        signs=(*_ACP_SIGNS, *(own.signs if own else ())),
+    )
+
+
+def first_program(line: str) -> str:
+    """Return the program at the start of a command line, after its variables."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = line.split()
+    return next((word for word in words if "=" not in word.partition("/")[0]), "")

@@ -15,13 +15,22 @@ from msgspec.structs import replace
 
 from runner.context.task_plan import files_of, plan_text
 from runner.context.tree import fence
-from runner.implementers.agents.acp import is_acp, line_of, make_preset
-from runner.implementers.agents.preset import PRESETS, Dialect, Hooks, Models, Preset
+from runner.implementers.agents.preset import (
+    PRESETS,
+    Dialect,
+    Hooks,
+    Models,
+    Preset,
+    acp_line,
+    is_acp,
+    make_acp_preset,
+)
 from runner.implementers.base import CHECK, ImplementerAnswer, Mode, WorkResult
 from runner.implementers.plan_answer import ASKED_FOR, plan_in, why_no_plan
 from runner.lazy_module import lazy_module
 from runner.model import Failure, Finding, Network
 from runner.text.display import display
+from runner.text.wording import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +79,7 @@ End your answer with one line that is `APPROVE`, or `REJECT: ` and the reason in
 """
 APPROVED = ""
 """Verdict of a review that approves a change."""
-_NOTHING = "nothing at all: the task names no file"
+_NOTHING = "no file, because the task names none"
 
 
 def to_execute(brief: Brief, plan: TaskPlan | None) -> str:
@@ -110,7 +119,7 @@ def verdict_in(text: str) -> str | None:
         if verdict.upper().rstrip(".!") == "APPROVE":
             return APPROVED
         if verdict.upper().startswith("REJECT"):
-            return verdict[len("REJECT") :].lstrip(":*` ").strip() or "it gave no reason"
+            return verdict[len("REJECT") :].lstrip(":*` ").strip() or "no reason given"
     return None
 
 
@@ -173,12 +182,13 @@ class AgentProgram(Struct, frozen=True):
             return session.result
         ruling = verdict_in(session.text)
         if ruling is None:
-            hint = "it must end with APPROVE, or with REJECT: and the reason"
+            hint = "the last line must be APPROVE, or REJECT: and the reason"
             against = Finding(REVIEW, f"{self.name} gave no verdict", hint=hint)
         elif ruling == APPROVED:
             return session.result
         else:
-            against = Finding(REVIEW, f"{self.name} rejects it: {ruling}")
+            what = "plan" if is_plan else "change"
+            against = Finding(REVIEW, f"{self.name} rejects the {what}: {ruling}")
         return replace(session.result, findings=(against,))
 
     def answer(self, brief: Brief, context: ImplementerContext) -> ImplementerAnswer:
@@ -202,14 +212,13 @@ class AgentProgram(Struct, frozen=True):
             return session.result
         plan = plan_in(session.text)
         if plan is None:
-            own = ", or write it to $RUNNER_PLAN; if it makes none, set build.plan_first = false"
-            hint = "end with the plan in a fenced block: ```json plan"
+            own = ", or write it to $RUNNER_PLAN; for no plans, set build.plan_first = false"
+            hint = "end the answer with the plan in a fenced block: ```json plan"
             hint += own if self.line else ""
             why = why_no_plan(session.text)
             none = Finding(CHECK, f"{self.name} gave no readable plan: {why}", hint=hint)
             return replace(session.result, findings=(none,), failure=Failure.SEMANTIC)
-        steps = len(plan.steps)
-        summary = f"a plan of {steps} step{'s' * (steps != 1)}"
+        summary = f"a plan of {plural(len(plan.steps), 'step')}"
         return replace(session.result, plan=plan, summary=summary)
 
     def lacks(self, sandbox: Sandbox, environ: Mapping[str, str], root: Path) -> Finding | None:
@@ -246,7 +255,7 @@ class AgentProgram(Struct, frozen=True):
         return Finding(
             CHECK,
             f"{preset.starts or preset.program} is not on PATH",
-            hint=f"{preset.install} (tried with {preset.checked}), and log in",
+            hint=f"{preset.install}, then log in (tested with {preset.checked})",
         )
 
     def _refusal(self, context: ImplementerContext) -> Finding | None:
@@ -256,14 +265,15 @@ class AgentProgram(Struct, frozen=True):
         """Return why the program may not run here without a network or sandbox, or None."""
         if self.network is not Network.YES:
             hint = 'set sandbox.network = "yes" in your own settings'
-            return Finding(CHECK, f"{self.name} needs the network", hint=hint)
+            message = f"{self.name} needs network access, which your settings forbid"
+            return Finding(CHECK, message, hint=hint)
         if sandbox.encloses or self.may_run_open:
             return None
         why = f" ({sandbox.reason})" if sandbox.reason else ""
         return Finding(
             CHECK,
             f"{self.name} needs a sandbox, and none is available{why}",
-            hint="apt-get install bubblewrap; or, to give it all of your own permissions, pass "
+            hint="apt-get install bubblewrap; or, to run it with all of your permissions, pass "
             '--no-sandbox or set sandbox.kind = "none" in your own settings',
         )
 
@@ -282,7 +292,7 @@ class AgentKind(Struct, frozen=True):
         if preset is None and not line:
             return Finding(
                 CHECK,
-                f"{task.id} needs an agent program, and none is set",
+                f"{task.id} needs an agent program, but the settings name none",
                 hint='set agent.command = "…" in your own settings, or name one of '
                 + ", ".join(PRESETS),
             )
@@ -290,14 +300,14 @@ class AgentKind(Struct, frozen=True):
 
     def _speaking(self, task: Task, settings: Settings) -> AgentProgram | Finding:
         """Create an Agent Client Protocol agent; return a finding if it is unknown."""
-        line = line_of(self.name, settings.agent.acp_command)
+        line = acp_line(self.name, settings.agent.acp_command)
         if not line:
             return Finding(
                 CHECK,
-                f"{task.id} needs {display(self.name)}, and no program is known for it",
+                f"{task.id} needs {display(self.name)}, but the runner does not know its command",
                 hint='set agent.acp_command = "…" in your own settings, such as "gemini --acp"',
             )
-        return self._make(make_preset(self.name, line), line, settings)
+        return self._make(make_acp_preset(self.name, line), line, settings)
 
     def _make(self, preset: Preset, line: str, settings: Settings) -> AgentProgram:
         return AgentProgram(

@@ -80,7 +80,7 @@ class Calls(Struct, frozen=True):
             return ""
         first, second, third, fourth = calls
         if first.same_as(third) and second.same_as(fourth):
-            return f"{first} and {second} were called in turn, twice with the same arguments"
+            return f"{first} and {second} were called alternately with the same arguments"
         return ""
 
     @property
@@ -88,7 +88,7 @@ class Calls(Struct, frozen=True):
         """The finding that ends an attempt whose calls go in a circle."""
         if not (message := self.repeated):
             return None
-        hint = "the same call gets the same answer: change a file, or say what is missing"
+        hint = "the same call gives the same result: change a file, or report what is missing"
         return Finding(LOOP, message, hint=hint)
 
 
@@ -276,7 +276,7 @@ def _evaluate_failure(ran: Ran, transcript: Transcript, setting: Setting) -> End
     if plainly is not None:
         plainly = replace(plainly, detail=talk)
     if ran.ended is Ended.HARD and setting.is_short_of_time:
-        return _out_of(setting, "minutes", "no more minutes")
+        return _out_of(setting, "minutes", "no more time")
     if ran.ended in (Ended.HARD, Ended.IDLE):
         return End(plainly, cause.failure if cause and transcript.error else Failure.TRANSIENT)
     if not transcript.error and (crash := find_crash(ran)):
@@ -323,4 +323,4 @@ def _amount(left: Allowance, limit: str) -> str:
 def _line(words: str) -> str:
     """Return the last non-blank line as the reason, or a default."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
-    return lines[-1][:_LONGEST_REASON] if lines else "it gave no reason"
+    return lines[-1][:_LONGEST_REASON] if lines else "no reason given"

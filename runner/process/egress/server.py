@@ -1,12 +1,10 @@
-"""The proxy from a sandbox to package registries; it lives as long as one command.
+"""The proxy from a sandbox to package registries (`Network: registries`), for one command.
 
 The sandbox has a network of its own with nothing in it. A socket that listens there is made inside
-(`client`) and handed out here: only what a proxy says of hosts by name passes.
+(`client`) and handed out here. The proxy reads one request a connection and checks its host.
 
-The proxy of `Network: registries`: one request is read, weighed, and bytes are passed on.
-
-CONNECT (RFC 9110, section 9.3.6) and plain HTTP in absolute form (RFC 9112, section 3.2.2), one
-request a connection. What is encrypted is not looked into.
+CONNECT (RFC 9110, section 9.3.6) and plain HTTP in absolute form (RFC 9112, section 3.2.2). What is
+encrypted is not looked into.
 """
 
 from __future__ import annotations
@@ -226,7 +224,8 @@ class Proxy:
         """Record a refusal for the report of `close`."""
         name = request.host if request.port in PORTS else request.authority
         allow = allow and not wrong(name)
-        hint = f' (to allow it, set sandbox.registries = ["{name}"] yourself)' if allow else ""
+        setting = f'sandbox.registries = ["{name}"]'
+        hint = f" (to allow it, set {setting} in your own settings)" if allow else ""
         if len(self._refused) < _REMEMBERED:
             self._refused[f"{request.authority[:300]} could not be reached: {why}{hint}"] = None
 

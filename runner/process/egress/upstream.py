@@ -1,7 +1,4 @@
-"""The upstream of the registry proxy: the host itself, or the person's own proxy.
-
-A request that the proxy was sent, and the connections that end with its command.
-"""
+"""Requests of the registry proxy, and its connections to a host or to the person's own proxy."""
 
 from __future__ import annotations
 
@@ -130,7 +127,7 @@ def _resolve(host: str, port: int) -> Iterator[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as problem:
-        raise CannotReach("unknown host name") from problem
+        raise CannotReach("the host name is unknown") from problem
     for _family, _kind, _protocol, _name, address in found:
         yield str(address[0])
 
@@ -173,7 +170,7 @@ def upstream_for(request: ProxyRequest, environ: Mapping[str, str]) -> Upstream 
     except ValueError as error:
         raise CannotReach("the address of your own proxy is invalid") from error
     if parts.scheme != "http" or not parts.hostname:
-        raise CannotReach(f"your own proxy uses {parts.scheme}, but only http is supported")
+        raise CannotReach(f"your own proxy uses {parts.scheme}; the runner supports only http")
     user = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
     basic = f"Basic {base64.b64encode(user.encode()).decode()}" if parts.username else ""
     return Upstream(parts.hostname, port, basic)

@@ -12,8 +12,7 @@ from runner.journal.events import TaskLanded, TaskLanding
 from runner.lazy_module import lazy_module
 from runner.model import Action, Change, digest_of, grade_of
 from runner.model.grades import without_proof
-from runner.repo.commit import Commit, commit_tree
-from runner.repo.filtered import find_filtered
+from runner.repo.commit import Commit, commit_tree, find_filtered
 from runner.repo.landed_commits import name_project
 from runner.repo.trailers import build_message, coverage_line, subject, task_trailers, tools_line
 from runner.run.landing.git_locks import move_branch, prepare_index

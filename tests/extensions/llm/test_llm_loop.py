@@ -157,7 +157,7 @@ def test_the_same_call_three_times_in_a_row_ends_it(chat):
 
 def test_two_calls_in_turn_end_it(chat):
     said = chat.run([read("a")], [read("b")], [read("a")], [read("b")], "never said")
-    assert "read_file a and read_file b were called in turn" in said.findings[0].message
+    assert "read_file a and read_file b were called alternately" in said.findings[0].message
 
 
 def test_tool_calls_tokens_and_dollars_are_held_to_what_is_left(chat):

@@ -13,9 +13,8 @@ from wire import FORMATS, sse
 
 from runner.config.sizes import parse_rate
 from runner.extensions.llm.model import ModelLoop
-from runner.implementers import call_pace
-from runner.implementers.base import Allowance, Mode
-from runner.implementers.call_pace import Pacer
+from runner.implementers import base
+from runner.implementers.base import Allowance, Mode, Pacer
 from runner.model import Failure
 
 pytest.importorskip("pydantic_ai", reason="the extra `llm` is not installed")
@@ -229,7 +228,7 @@ class Counted(Pacer):
 @EVERY
 def test_each_request_waits_for_its_turn(ask, model, monkeypatch):
     pacer = Counted(parse_rate("3000/minute"))
-    monkeypatch.setattr(call_pace, "_PACERS", {"6/minute": pacer})
+    monkeypatch.setattr(base, "_PACERS", {"6/minute": pacer})
     said = ask(model, says(WRITE), says("All done."), calls="6/minute")
     assert (said.findings, said.summary) == ((), "All done.")
     assert pacer.given == len(ask.server.asked) == 2
@@ -238,7 +237,7 @@ def test_each_request_waits_for_its_turn(ask, model, monkeypatch):
 def test_a_request_that_waits_for_its_turn_does_not_hold_up_a_run_that_ends(ask, chat, monkeypatch):
     pacer = Pacer(parse_rate("1/hour"))
     assert pacer.take() == 0
-    monkeypatch.setattr(call_pace, "_PACERS", {"1/hour": pacer})
+    monkeypatch.setattr(base, "_PACERS", {"1/hour": pacer})
     waits = "waiting to call the model, limited by model.calls = 1/hour"
 
     def cancel_once_it_waits():

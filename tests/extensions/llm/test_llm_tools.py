@@ -242,7 +242,7 @@ def test_a_link_that_a_check_put_in_the_place_of_the_project_is_not_followed(cha
     chat.run([("run_gate", {"name": "TC-001"})], calls, "Done.")
     assert chat.answers[0] == "TC-001 passes"
     for answer in chat.answers[1:]:
-        assert "a symbolic link is in place of the project's folder" in answer
+        assert "the project's folder is a symbolic link in the scratch tree" in answer
     assert (theirs / "diary.txt").read_text() == "dear diary"
     assert [path.name for path in theirs.iterdir()] == ["diary.txt"]
 

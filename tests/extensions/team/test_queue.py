@@ -23,7 +23,7 @@ from runner.extensions.team.build_queue import (
 from runner.extensions.team.pending_work import ShownWork, list_shown, read_files, write_shown
 from runner.extensions.team.projections import find_faults
 from runner.extensions.team.repository_list import Registered, find_repository
-from runner.repo.remote_address import (
+from runner.repo.clone import (
     find_branches,
     login_variables,
     require_address,
@@ -146,7 +146,7 @@ def test_a_credential_is_told_to_its_host_alone(alone):
     for address, name in (("git@host:a", "SHOP_TOKEN"), ("https://host/a", "a; b")):
         with pytest.raises(RunnerError, match="name of a variable"):
             login_variables(address, name, token)
-    with pytest.raises(RunnerError, match="is not set here"):
+    with pytest.raises(RunnerError, match="is not set"):
         login_variables("https://host/a", "OTHER", token)
 
 
@@ -162,7 +162,7 @@ def test_a_credential_is_told_to_its_host_alone(alone):
     ],
 )
 def test_a_token_is_told_to_no_host_that_its_owner_did_not_name(address, permitted):
-    with pytest.raises(RunnerError, match="SHOP_TOKEN may not be sent to") as told:
+    with pytest.raises(RunnerError, match="do not allow sending SHOP_TOKEN to") as told:
         require_permitted(address, "SHOP_TOKEN", permitted)
     assert "team.worker_credentials = " in told.value.hint
 
@@ -179,7 +179,9 @@ def test_a_path_of_a_workers_machine_is_refused_where_its_owner_named_no_folder(
     (tmp_path / "inside").mkdir()
     (tmp_path / "inside" / "link").symlink_to("/srv/other")
     named = address.format(inside=tmp_path / "inside")
-    with pytest.raises(RunnerError, match="only if its own settings allow it") as told:
+    with pytest.raises(
+        RunnerError, match="do not allow building a repository in this folder"
+    ) as told:
         require_within(named, ("/srv/git", str(tmp_path / "inside")))
     assert "team.worker_folders = " in told.value.hint
 

@@ -300,7 +300,7 @@ def test_a_row_that_names_a_program_runs_nothing(workers):
     said = workers.work()
     assert [workers.build(one).state for one in builds] == ["FAILED"] * len(builds), said
     assert not witness.exists()
-    assert "HOME may not be sent to 127.0.0.1:9 from here" in workers.build(builds[6]).note
+    assert "your settings do not allow sending HOME to 127.0.0.1:9" in workers.build(builds[6]).note
     assert workers.faults == []
 
 

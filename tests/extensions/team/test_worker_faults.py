@@ -490,7 +490,7 @@ def fill(monkeypatch):
 )
 def test_a_build_that_a_full_disk_cannot_take_is_left_to_others(work, monkeypatch, detail, is_full):
     def fail(*_):
-        raise RunnerError("this repository cannot be copied", detail=detail)
+        raise RunnerError("the repository cannot be cloned", detail=detail)
 
     monkeypatch.setattr(CloneCache, "clone", fail)
     if is_full:
@@ -502,7 +502,7 @@ def test_a_build_that_a_full_disk_cannot_take_is_left_to_others(work, monkeypatc
 
 def test_a_clone_that_fails_for_itself_fails_its_build(work, monkeypatch):
     def fail(*_):
-        raise RunnerError("this repository cannot be copied", detail="fatal: no such branch")
+        raise RunnerError("the repository cannot be cloned", detail="fatal: no such branch")
 
     monkeypatch.setattr(CloneCache, "clone", fail)
     assert work.go().state == "FAILED"

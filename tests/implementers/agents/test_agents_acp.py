@@ -15,7 +15,7 @@ from settings_of import settings_of
 from runner.config.settings import Settings
 from runner.config.shell_rules import Permission, PermissionAnswer, Permit
 from runner.implementers.agents import agent_session
-from runner.implementers.agents.acp import first_program, line_of, make_preset
+from runner.implementers.agents.preset import acp_line, first_program, make_acp_preset
 from runner.implementers.base import Allowance, Mode
 from runner.implementers.registry import agent_of, choose
 from runner.model import Failure, Finding, Spec, Task, Usage
@@ -244,16 +244,16 @@ def test_a_login_by_a_key_that_is_there_is_tried_and_no_other(acp, office):
         (course(begun={"protocolVersion": 2}), "version 2 of the protocol"),
         (course(begun={}), "version None of the protocol"),
         (course(begun=[1]), "version None of the protocol"),
-        (course(opened={"sessionId": 4}), "its new session has no ID"),
+        (course(opened={"sessionId": 4}), "its session has no ID"),
         (course(done={"stopReason": "max_tokens"}), "limit of tokens"),
         (course(done={"stopReason": "max_turn_requests"}), "limit of requests"),
         (course(done={"stopReason": "refusal"}), "refuses to go on"),
         (course(done={"stopReason": "cancelled"}), "it was cancelled"),
         (course(done={"stopReason": "of tomorrow"}), "it stopped: of tomorrow"),
-        (course(done={}), "it gave no reason"),
+        (course(done={}), "no reason given"),
         (course({"error": {"code": -32603, "message": "Internal", "data": {"details": "gone"}}},
                 done=None), "Internal"),
-        (course({"error": "text"}, done=None), "it gave no reason"),
+        (course({"error": "text"}, done=None), "no reason given"),
         (course({"stderr": "out of cheese"}, {"exit": 3}), "exit 3 before it answered"),
         ([], "what?"),
         ([{"on": "initialize", "send": [{"exit": 0}]}], "exit 0 before it answered"),
@@ -277,7 +277,7 @@ def test_silence_is_said_and_ended_by_the_idle_limit(acp, office, monkeypatch):
     monkeypatch.setattr(agent_session, "SILENCE_OF_ACP", 2.0)
     acp.does([{"on": "initialize", "send": [{"sleep": 200}]}])
     said = acp.implement(limits=Limits(soft=60, idle=5, hard=90))
-    assert "no output for 2 s; it may be waiting for the network or a login" in office.told
+    assert "no output for 2 s; the agent may be waiting for the network or a login" in office.told
     (finding,) = said.findings
     assert "printed nothing for 5 seconds" in finding.message
 
@@ -435,16 +435,16 @@ def test_the_model_of_the_settings_is_chosen_where_it_is_offered(acp, opened, me
 def test_a_model_that_is_not_offered_ends_it_with_words(acp):
     acp.does(course(), model_execute="writer")
     said = acp.implement()
-    assert "model writer does not exist for it" in said.findings[0].message
+    assert "model writer does not exist for this agent" in said.findings[0].message
     assert said.failure is Failure.DETERMINISTIC
 
 
 def test_names_are_agents_with_a_line_of_their_own():
     task = Task("TASK-001", "T", 1, Spec("", ""), outputs=("a.py",), implementer="acp:Gemini")
     assert agent_of(task, Settings()) == "acp:gemini"
-    assert line_of("acp:gemini", "") == "gemini --acp"
-    assert line_of("acp:gemini", "mine") == "mine"
-    preset = make_preset("acp:gemini", "FOO=1 gemini --acp")
+    assert acp_line("acp:gemini", "") == "gemini --acp"
+    assert acp_line("acp:gemini", "mine") == "mine"
+    preset = make_acp_preset("acp:gemini", "FOO=1 gemini --acp")
     assert (preset.starts, preset.name) == ("gemini", "acp:gemini")
     assert "GEMINI_API_KEY" in preset.variables
     assert first_program('"un closed') == '"un'

@@ -132,7 +132,7 @@ def test_a_crash_of_the_program_is_told_from_its_giving_up(ended, crash):
     [
         ("Open https://x.example/login in a browser", "last output: Open https://x.example/login"),
         ("Connecting …\n", "last output: Connecting …"),
-        ("", "it may be waiting for the network or a login"),
+        ("", "the agent may be waiting for the network or a login"),
         (EVENT + "\n", None),
     ],
 )

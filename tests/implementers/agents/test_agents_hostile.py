@@ -75,7 +75,7 @@ def test_a_link_in_the_place_of_the_projects_folder_is_followed_by_nobody(office
     (office.tree / "sub/project").symlink_to(theirs)
     office.script([{"write": "a", "content": "a"}])
     said = office.agent().implement(office.brief(), context)
-    assert said.findings[0].message == "a symbolic link is in place of the project's folder"
+    assert said.findings[0].message == "the project's folder is a symbolic link in the scratch tree"
     block = Block(kind=BlockKind.FILE, path="a", text="a")
     task = replace(office.task(outputs=("a",)), blocks=(block,))
     brief = replace(office.brief(), task=task)
@@ -84,7 +84,7 @@ def test_a_link_in_the_place_of_the_projects_folder_is_followed_by_nobody(office
     assert (
         chosen.implement(brief, context)
         .findings[0]
-        .message.startswith("a symbolic link is in place")
+        .message.startswith("the project's folder is a symbolic link")
     )
     assert list(theirs.iterdir()) == []
 

@@ -4,15 +4,20 @@ import json
 import os
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 from settings_of import settings_of
 
-from runner.implementers import call_pace
+from runner.config.shell_rules import Permission, PermissionAnswer, Permit
+from runner.implementers import base
+from runner.implementers.agents.hooks import Rules, ask_about_blocked, install, save_question
+from runner.implementers.agents.preset import Hooks
 from runner.implementers.agents.program import to_review
 from runner.implementers.base import Allowance, Mode
 from runner.journal.session_events import ToolCalled, ToolReturned
-from runner.model import Failure, Phase, TaskPlan, Usage
+from runner.model import Failure, Phase, Spec, Task, TaskPlan, Usage
 from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox
 
@@ -172,7 +177,7 @@ def test_a_plan_that_nobody_can_read_is_a_failure_of_the_work(office):
     assert said.failure is Failure.SEMANTIC
     assert messages(said) == [
         (
-            "agent gave no readable plan: its last message has neither such a block nor a "
+            "agent gave no readable plan: the last message has neither a block of JSON nor a "
             "numbered list"
         )
     ]
@@ -217,7 +222,7 @@ def test_a_circle_of_calls_ends_it(office):
 
 def test_two_calls_in_turn_are_a_circle_too(office):
     office.script([{"alternate": 200}])
-    assert "were called in turn" in messages(office.implement())[0]
+    assert "were called alternately" in messages(office.implement())[0]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +250,7 @@ def test_silence_and_time_are_bounded(office):
     said = office.implement(limits=Limits(soft=5, idle=0.4, hard=60))
     assert said.failure is Failure.TRANSIENT
     said = office.implement(left=Allowance(minutes=0.02))
-    assert messages(said) == ["agent was stopped: the budget allows no more minutes"]
+    assert messages(said) == ["agent was stopped: the budget allows no more time"]
     said = office.implement(limits=Limits(soft=5, idle=60, hard=0.5))
     assert said.failure is Failure.TRANSIENT
     assert messages(said) == ["agent took longer than 0.5 seconds and was stopped"]
@@ -261,7 +266,7 @@ def test_it_ends_with_the_attempt(office):
 
 
 def test_each_start_waits_for_its_turn_and_a_wait_ends_with_the_attempt(office, monkeypatch):
-    monkeypatch.setattr(call_pace, "_PACERS", {})
+    monkeypatch.setattr(base, "_PACERS", {})
     office.settings = settings_of(
         agent_command="echo started >> got; echo Done", sandbox="none", model_calls="1/hour"
     )
@@ -297,7 +302,7 @@ def test_decisions_come_from_its_last_message(office):
     ("answer", "said"),
     [
         ("Fine.\n\nAPPROVE", []),
-        ("**REJECT:** it drops a check", ["agent rejects it: it drops a check"]),
+        ("**REJECT:** it drops a check", ["agent rejects the change: it drops a check"]),
         ("I am not sure", ["agent gave no verdict"]),
     ],
 )
@@ -363,3 +368,49 @@ def test_a_diff_cannot_end_the_block_that_it_is_reviewed_in(office):
     ticks = opened.removesuffix("diff")
     assert len(ticks) == 5
     assert prompt.count(f"\n{ticks}\n") == 1
+
+
+@pytest.fixture
+def asked(shop):
+    """The session's bench, and what a person was asked at it."""
+    found = []
+    rules = (Permission("*", "docs/**", Permit.ASK), Permission("*", "core/**", Permit.DENY))
+    context = replace(shop.context, permission=rules, ask=lambda *call: found.append(call))
+    return context, found
+
+
+def test_only_writes_that_a_rule_asks_about_are_asked_each_once(asked, tmp_path):
+    context, found = asked
+    rules = tmp_path / "hook.json"
+    ask_about_blocked(context, rules)
+    for tool, subject in (
+        ("write_file", "docs/a.md"),
+        ("write_file", "docs/a.md"),
+        ("modify_file", "core/a.py"),
+        ("read_file", "docs/a.md"),
+        ("write_file", "src/a.py"),
+    ):
+        save_question(rules, tool, subject)
+    with rules.with_name("hook-asked.jsonl").open("a") as file:
+        file.write('not json\n[1]\n{"a": 1}\nnull\n')
+    ask_about_blocked(context, rules)
+    assert found == [("write_file", "docs/a.md", 'the rule "ask * docs/**" of your settings')]
+    ask_about_blocked(replace(context, reviewed=True), rules)
+    answer = PermissionAnswer("write_file", "docs/a.md", allowed=True)
+    ask_about_blocked(replace(context, answers=(answer,)), rules)
+    assert len(found) == 1
+
+
+def test_rules_of_before_there_were_permissions_are_still_read(tmp_path):
+    path = tmp_path / "hook.json"
+    path.write_text(json.dumps({"task": "TASK-001", "outputs": ["a"]}))
+    assert Rules.read(path) == Rules("TASK-001", ("a",))
+
+
+def test_a_file_whose_name_looks_like_a_glob_is_among_the_rules(tmp_path):
+    path = tmp_path / "hook.json"
+    home = SimpleNamespace(put=lambda name, data: (tmp_path / name).write_bytes(data))
+    name = "app/[slug]/page.tsx"
+    task = Task("TASK-001", "Page", 1, Spec("", ""), outputs=(name,), literal=(name,))
+    install(Hooks.NONE, home, Rules("TASK-001", task.outputs), path, str(path))
+    assert Rules.read(path).outputs == (name,)

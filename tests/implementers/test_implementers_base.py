@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from runner.config.sizes import CallRate, parse_rate
-from runner.implementers import call_pace
-from runner.implementers.call_pace import Pacer, find_pacer
+from runner.implementers import base
+from runner.implementers.base import Pacer, find_pacer
 
 
 class FakeTime:
@@ -86,7 +86,7 @@ def test_only_a_wait_of_more_than_two_seconds_is_told_and_once(rate, told):
 
 
 def test_one_rate_has_one_pacer_in_a_process(monkeypatch):
-    monkeypatch.setattr(call_pace, "_PACERS", {})
+    monkeypatch.setattr(base, "_PACERS", {})
     assert find_pacer("") is None
     assert find_pacer("6/minute") is find_pacer("6/minute")
 

@@ -1,12 +1,15 @@
-"""A push runs nothing that the repository's own configuration names, and reaches its remote."""
+"""A push and a clone run nothing that the repository's own configuration names."""
 
+import fcntl
 import os
 import subprocess
 
 import pytest
 
 from runner.errors import RunnerError
-from runner.repo.push import (
+from runner.repo.clone import CloneCache
+from runner.repo.read import Repository
+from runner.repo.remote import (
     address_of,
     find_left_out,
     head_name,
@@ -15,7 +18,6 @@ from runner.repo.push import (
     prepare_question,
     record_push,
 )
-from runner.repo.read import Repository
 
 
 @pytest.fixture
@@ -121,8 +123,8 @@ def test_ssh_is_asked_by_the_persons_own_command_also_one_for_this_folder(clone,
 @pytest.mark.parametrize(
     ("address", "why"),
     [
-        ("ext::sh -c 'touch pwned'", "names a program, ext"),
-        ("fd::3", "names a program, fd"),
+        ("ext::sh -c 'touch pwned'", "would start the program ext"),
+        ("fd::3", "would start the program fd"),
         ("inner.git", "is inside this repository"),
         ("file://{root}/inner.git", "is inside this repository"),
         ("--upload-pack=touch pwned", "has no address"),
@@ -155,7 +157,7 @@ def test_a_helper_that_the_person_allows_is_used_but_none_that_runs_anything(
     if may:
         assert address_of(clone, "origin") == f"{helper}::touch pwned"
         return
-    with pytest.raises(RunnerError, match="names a program"):
+    with pytest.raises(RunnerError, match="would start the program"):
         address_of(clone, "origin")
 
 
@@ -166,3 +168,60 @@ def test_what_git_reads_of_the_persons_file_is_what_the_file_says(clone, tmp_pat
     (tmp_path / "copy").write_text(own_text(clone.configuration()))
     read = git(tmp_path, "config", "--file", "copy", "-z", "--get-all", 'odd.Sub "x".\\.key')
     assert tuple(read.removesuffix("\0").split("\0")) == values
+
+
+WHO = ("Ada", "ada@example.org")
+
+
+def a_remote(folder, name, size=1000):
+    place = folder / f"{name}-work"
+    subprocess.run(["git", "init", "-q", "-b", "main", place], check=True)
+    (place / "file").write_bytes(os.urandom(size))
+    told = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    subprocess.run(["git", "-C", place, "add", "-A"], check=True)
+    subprocess.run(["git", "-C", place, *told, "commit", "-q", "-m", "one"], check=True)
+    return str(place)
+
+
+def test_a_clone_stands_on_its_own(tmp_path, alone):
+    remote = a_remote(tmp_path, "shop")
+    cache = CloneCache(tmp_path / "cache", 1 << 30)
+    cache.clone(remote, "main", tmp_path / "a", WHO, os.environ)
+    cache.place_of(remote).rename(tmp_path / "gone")
+    done = subprocess.run(["git", "-C", tmp_path / "a", "fsck", "--full"], check=False)
+    assert done.returncode == 0
+    said = subprocess.run(
+        ["git", "-C", tmp_path / "a", "config", "user.name"], capture_output=True, check=True
+    )
+    assert said.stdout == b"Ada\n"
+
+
+def test_those_not_used_for_longest_go_and_what_is_in_use_stays(tmp_path, alone):
+    cache = CloneCache(tmp_path / "cache", 1 << 30)
+    remotes = [a_remote(tmp_path, name, 200_000) for name in ("one", "two", "three")]
+    for number, remote in enumerate(remotes):
+        cache.clone(remote, "main", tmp_path / f"c{number}", WHO, os.environ)
+    places = [cache.place_of(remote) for remote in remotes]
+    for number, place in enumerate(places):
+        os.utime(place, (number, number))
+    small = CloneCache(tmp_path / "cache", 450_000)
+    with places[0].with_suffix(".lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        small.trim()
+    assert [place.exists() for place in places] == [True, False, True]
+    CloneCache(tmp_path / "cache", 1).trim()
+    assert [place.exists() for place in places] == [False, False, True]
+
+
+def test_a_remote_that_is_away_costs_no_copy(tmp_path, alone):
+    remote = a_remote(tmp_path, "shop")
+    cache = CloneCache(tmp_path / "cache", 1 << 30)
+    cache.clone(remote, "main", tmp_path / "a", WHO, os.environ)
+    (tmp_path / "shop-work").rename(tmp_path / "moved")
+    with pytest.raises(RunnerError, match="does not answer"):
+        cache.clone(remote, "main", tmp_path / "b", WHO, os.environ)
+    assert cache.place_of(remote).is_dir()
+    assert not (tmp_path / "b").exists()
+    with pytest.raises(RunnerError):
+        cache.clone(str(tmp_path / "moved"), "mian", tmp_path / "b", WHO, os.environ)
+    assert not (tmp_path / "b").exists()

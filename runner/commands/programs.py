@@ -1,4 +1,4 @@
-"""`runner mcp`, `lsp` and `serve`: servers for assistants, editors and browsers."""
+"""`runner mcp`, `lsp`, `serve`, `version`: servers for other programs, and the version."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner import __version__
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
 from runner.text.display import display
@@ -66,7 +67,7 @@ def execute_serve(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
     places = paths.Places.of(environ)
     if not 0 <= given.port < PORTS:
-        raise RunnerError("invalid port", where=str(given.port))
+        raise RunnerError(f"invalid port: must be below {PORTS}", where=str(given.port))
     if given.link:
         ports = (given.port,) if given.port else listener.find_ports(places)
         if not ports:
@@ -89,7 +90,7 @@ def execute_serve(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
 def _show_token(file: Path) -> ExitCode:
     print(listener.read_token(file))
-    print(f"stored in {display(str(file))}; delete that file to revoke the token", file=sys.stderr)
+    print(f"token stored in {display(str(file))}; to revoke it, delete that file", file=sys.stderr)
     return ExitCode.OK
 
 
@@ -124,3 +125,16 @@ def _end_with_input() -> None:
     while True:  # the first may come before the server listens for it
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(_SECONDS_TO_HEAR)
+
+
+def execute_version(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
+    """Print the versions of the runner and of Python."""
+    del environ
+    python = ".".join(map(str, sys.version_info[:3]))
+    if given.json:
+        from runner.report.documents import document
+
+        print(document("version", version=__version__, python=python), end="")
+    else:
+        print(f"runner {__version__} (Python {python})")
+    return ExitCode.OK

@@ -53,7 +53,8 @@ def list_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
     if trouble:
         print(f"note: {display(trouble)}; to retry: runner team artifacts push", file=sys.stderr)
     if not found:
-        message = "nothing is stored yet" if project.settings.artifacts.store else "no store is set"
+        store = project.settings.artifacts.store
+        message = "nothing is stored yet" if store else "no artifact store is set"
         print(message, file=sys.stderr)
         return ExitCode.OK
     print(table(("run", "file", "", "bytes", "sha256"), [_row(one) for one in found]), end="")
@@ -104,7 +105,7 @@ def push_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
             print(f"  not stored: {display(one.path)}: {display(one.why)}")
     if done.standing:
         raise RunnerError(
-            f"{plural(len(done.standing), 'object')} already in the store with other content",
+            f"{plural(len(done.standing), 'object')} in the store already have other content",
             detail="\n".join(f"  {display(key)}" for key in done.standing),
             hint="nothing was overwritten; set another prefix in [artifacts] store",
             code=ExitCode.CONFLICT,
@@ -138,7 +139,7 @@ def execute_prune(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
 def _summary(done: PruneRecord, *, dry_run: bool) -> str:
     if not done.found:
-        return f"nothing from before {done.before[:10]} to remove"
+        return f"nothing older than {done.before[:10]} to remove"
     if dry_run:
         return f"{plural(len(done.found), 'item')} would be removed; nothing was changed"
     left = len(done.found) - len(done.gone)
