@@ -2,12 +2,11 @@
 
 The proposal passes them first. A contract that also passes on the base then runs on a tree whose
 changed functions raise: one that passes there, too, cannot fail. A change may not name a held-out
-file; a test names acceptance items in its id, docstring or comment.
+file.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ from runner.gates.check_run import try_check
 from runner.gates.mutation.can_fail import with_patience
 from runner.gates.mutation.function_bodies import stub_changes
 from runner.held_out import workspace
-from runner.held_out.author import find_survivors
+from runner.held_out.author import find_items, find_survivors
 from runner.held_out.part import split_task
 from runner.held_out.store import repair_hint
 from runner.model import (
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
 
     from runner.gates.base import GateContext
     from runner.gates.check_run import CheckRun
-    from runner.gates.junit import TestResult
     from runner.held_out.part import HeldOutPart
     from runner.held_out.store import HeldOutSite
     from runner.model import HeldOutFile, Task
@@ -489,63 +487,6 @@ def _find_silent(noticed: Mapping[str, str]) -> Iterator[Finding]:
             message = f"{id_} passes without the task's work: its held-out tests cannot fail"
             hint = "hold out tests that fail without the work, or accept this: runner approve"
             yield Finding(HELD_OUT, message, severity=Severity.QUESTION, hint=hint)
-
-
-_PARAMETERS = re.compile(r"\[.*\]\Z", re.DOTALL)
-_COMMENT = ("#", "//", "/*", "*", "--", '"""')
-_MARK = "@"
-"""Start of a decorator or an attribute; the comment is above it."""
-
-
-def find_items(
-    test: TestResult, files: Mapping[str, bytes], ids: Collection[str]
-) -> tuple[str, ...]:
-    """Return the acceptance ids that a test names by a word in its id, docstring or comment.
-
-    `files` are the held-out files by path, `ids` the acceptance ids of the task.
-    """
-    text = "\n".join((test.id, *_texts_of(test, files)))
-    return tuple(one for one in ids if re.search(rf"(?<![A-Za-z0-9]){one}(?![A-Za-z0-9])", text))
-
-
-def _texts_of(test: TestResult, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield docstring and comment of a test from the held-out files that define it."""
-    name = _PARAMETERS.sub("", re.split(r"::| > |\.", test.id)[-1]).strip()
-    where = test.id.partition("::")[0], test.file
-    chosen = [path for path in files if any(one and one.endswith(path) for one in where)]
-    for path in chosen or files if name else ():
-        text = files[path].decode("utf-8", "replace")
-        lines = text.splitlines()
-        if path.endswith(".py"):
-            yield from _python_texts(text, lines, name)
-            continue
-        defined = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-        for number, line in enumerate(lines):
-            if defined.search(line):
-                yield _comment_above(lines, number)
-
-
-def _python_texts(text: str, lines: Sequence[str], name: str) -> Iterator[str]:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            yield ast.get_docstring(node) or ""
-            yield _comment_above(lines, first - 1)
-
-
-def _comment_above(lines: Sequence[str], number: int) -> str:
-    """Return the comment lines directly above a line."""
-    found = []
-    for line in reversed(lines[:number]):
-        bare = line.strip()
-        if not bare.startswith((*_COMMENT, _MARK)):
-            break
-        found.append(bare)
-    return "\n".join(reversed(found))
 
 
 # --- names of held-out files ----------------------------------------------------------

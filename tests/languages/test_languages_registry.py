@@ -188,7 +188,7 @@ MAY_NAME = {
     "surface/dependencies.py": "dependencies, which each manifest declares in its own format",
     "surface/declarations.py": "the languages of which a public surface is read",
     "app/write/hold_out.py": "held-out tests are of Python",
-    "held_out/proof.py": "held-out tests are of Python",
+    "held_out/author.py": "held-out tests are of Python",
     "surface/__init__.py": "the languages of which a public surface is read",
     "surface/facts.py": "the languages of which a public surface is read",
     "surface/public_names.py": "the languages of which a public surface is read",
