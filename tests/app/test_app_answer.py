@@ -313,9 +313,9 @@ def test_blocks_that_were_rejected_are_not_tried_again_as_they_are(workplace, op
     assert workplace.run("--no-sandbox").code == 3
     reject(opened(), Reject(("1",), "not so"), lambda _: None)
     assert workplace.run("--no-sandbox").code == 3
-    with pytest.raises(RunnerError, match="you rejected these same blocks; edit them in the plan"):
+    with pytest.raises(RunnerError, match="you rejected these code blocks; edit them in the plan"):
         approve(opened(), Approve(("1",)), lambda _: None)
-    with pytest.raises(RunnerError, match="you rejected these same blocks"):
+    with pytest.raises(RunnerError, match="you rejected these code blocks"):
         retry(opened(), ["1"], "")
     workplace.edit_plan("A = 1", "A = 2")
     assert workplace.run("--no-sandbox").code == 3

@@ -239,7 +239,7 @@ def test_what_is_not_done_is_not_shipped(shop, heard):
 def test_a_done_task_without_its_file_is_not_shipped(shop, heard):
     shop.git("rm", "-q", "test_shop.py")
     shop.git("commit", "-qm", "gone")
-    with pytest.raises(RunnerError, match="DONE without its files: TASK-001"):
+    with pytest.raises(RunnerError, match="files of DONE tasks are missing: TASK-001"):
         ship(opened_at(shop), ShipRequest(), heard)
 
 

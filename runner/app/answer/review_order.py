@@ -77,7 +77,7 @@ def _find_signs(
     if any(fnmatchcase(path, each) for path in paths for each in contracts):
         yield _CONTRACT, "changes a contract"
     if any(map(is_control, paths)):
-        yield _CONTROL, "control files"
+        yield _CONTROL, "changes control files"
     if any(map(is_test_path, paths)):
         yield _TESTS, "changes tests"
 

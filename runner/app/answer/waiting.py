@@ -232,8 +232,8 @@ def require_reusable(chosen: tuple[Waiting, ...]) -> None:
     others = [one.task for one in chosen if one.kind != "stale"]
     if others:
         raise RunnerError(
-            f"nothing to reuse, since not STALE: {', '.join(others)}",
-            hint="omit --reuse to approve it as it is",
+            f"--reuse applies to STALE tasks only, not to {', '.join(others)}",
+            hint="omit --reuse",
         )
     broken = [one.task for one in chosen if one.culprit]
     if broken:

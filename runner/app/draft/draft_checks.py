@@ -158,7 +158,10 @@ def _line(reading: DraftReading, id_: str, problem: Problem, source: str) -> int
 def _places(reading: DraftReading) -> Iterator[Remark]:
     for section in reading.sections:
         if section.status is not Status.PENDING:
-            yield Remark(reading.line_of(section.id), f"{section.id} is {section.status}")
+            yield Remark(
+                reading.line_of(section.id),
+                f"{section.id} is {section.status}: a draft must be PENDING",
+            )
         lacks = "output files" if not section.outputs else "test contracts"
         documents = section.outputs and all(map(is_document, section.outputs))
         if not (section.proofs or section.is_milestone or documents):

@@ -392,4 +392,4 @@ def estimate(project: Project, count: int) -> Iterator[str]:
     )
     limit = project.settings.budget.run_tokens
     if limit is not None and tokens > limit:
-        yield f"this exceeds the budget of a run: {limit} tokens"
+        yield f"the estimate exceeds the budget of a run: {limit} tokens"

@@ -175,7 +175,7 @@ class Inquiry(Struct, frozen=True):
 
     def _in_progress(self, task: OutlineTask) -> Cause:
         if task.id == self.view.landing:
-            text = "was being landed when the last run ended: the next run finishes that first"
+            text = "was landing when the last run ended: the next run finishes this landing first"
             return Cause(task.id, text, next="runner")
         attempt = self.view.states[task.id].open_attempt
         text = "is IN-PROGRESS"
@@ -228,7 +228,9 @@ class Inquiry(Struct, frozen=True):
         text = f"is STALE{self._since(known)}{_note(self.view, task)}{self._read(task)}"
         if self._waits_through(known):
             via = display(known.via)
-            details.append(f"once {via} is DONE with the same interface, this is only re-tested")
+            details.append(
+                f"once {via} is DONE with the same interface, {display(task.id)} is only re-tested"
+            )
             behind = (self._behind(asked, known.via),)
             return Cause(task.id, text, behind, tuple(details))
         if not known.culprit:
@@ -258,8 +260,8 @@ class Inquiry(Struct, frozen=True):
             return ""
         note = getattr(event, "note", "") or getattr(event, "summary", "")
         if not note or note == self.view.note(task):
-            return " (read just now)"
-        return f" (read just now: {display(note)})"
+            return " (not in the journal yet)"
+        return f" (not in the journal yet: {display(note)})"
 
 
 def _note(view: View, task: OutlineTask) -> str:

@@ -82,7 +82,7 @@ def attest_task(project: Project, id_: str, spec: Spec | None) -> Object:
         )
     if not _is_proven(found):
         raise RunnerError(
-            f"{id_} was proven by no check that can fail: there is nothing to attest",
+            f"no check of {id_} can fail: there is nothing to attest",
             where=f"commit {short(found.recorded_in)}",
             hint=f"add a test contract, or see runner evidence {id_}",
             code=ExitCode.FAILED,

@@ -199,7 +199,7 @@ def _refuse_missing_files(
         gone[id_] = f"{path} is not in any commit"
     if gone:
         raise _refuse(
-            *(session, subjects, f"DONE without its files: {join_few(list(gone))}"),
+            *(session, subjects, f"files of DONE tasks are missing: {join_few(list(gone))}"),
             detail="\n".join(f"  {display(id_)}: {display(why)}" for id_, why in gone.items()),
             hint="restore the files and commit them, or rebuild the task: "
             f"runner change {next(iter(gone))} ...",

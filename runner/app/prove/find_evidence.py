@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 else:
     registry = lazy_module("runner.gates.registry")
 
-_NO_COMMIT = "none: it changed no file"
+_NO_COMMIT = "none: the task changed no file"
 _STANDING = {
-    "current": "it matches the task in the plan",
+    "current": "the evidence matches the task in the plan",
     "proof-changed": "how the task is proven has changed since",
     "work-changed": "the task has changed since",
 }

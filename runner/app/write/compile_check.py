@@ -92,7 +92,7 @@ def require_compiled(change: Change, workplace: Workplace) -> None:
             path = redact.redact(one.path or change.path)
             place = f":{one.line}" + (f":{one.column}" if one.column else "")
             raise RunnerError(
-                f"it does not compile: {redact.redact(one.message)}",
+                f"the file does not compile: {redact.redact(one.message)}",
                 where=path + place if one.line else path,
                 hint=f"{one.hint or 'fix it'}, and stage it again",
                 code=ExitCode.FAILED,
