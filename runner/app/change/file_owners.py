@@ -238,9 +238,7 @@ def fault_document(found: MapCheck) -> str:
 def row_lines(found: MapRows) -> Iterator[str]:
     """Yield the proposed ownership rows."""
     for one in found.rows:
-        remark = (
-            "" if one.certain else "  (commit messages name the task, no trailer does)"
-        )
+        remark = "" if one.certain else "  (commit messages name the task, no trailer does)"
         yield f"{display(one.path)}  {display(', '.join(one.tasks))}{remark}"
 
 
