@@ -357,7 +357,7 @@ def test_a_run_with_nothing_to_do_loads_neither_git_nor_what_proves(shop, ready,
 _LOADED = (
     "import sys; bare = set(sys.modules); from runner.cli import main; code = main(sys.argv[1:]);"
     "print(code, len(sys.modules.keys() - bare), sorted({'pydantic', 'networkx', 'markdown_it',"
-    " 'rich', 'bandit', 'runner.plan.foreign', 'runner.app.inspect.unresolved_references'}"
+    " 'rich', 'bandit', 'runner.plan.foreign', 'runner.app.inspect.plan_warnings'}"
     " & set(sys.modules)))"
 )
 MOST_MODULES_OF_A_CHECK = 508

@@ -4,7 +4,7 @@ import os
 
 from growth import grows_as_its_input
 
-from runner.app.inspect.unready_tasks import unready
+from runner.app.inspect.plan_warnings import unready
 from runner.app.inspect.validation import validate
 from runner.config.settings import Settings
 from runner.plan.document import read_plan

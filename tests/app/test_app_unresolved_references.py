@@ -8,7 +8,7 @@ import pytest
 from growth import grows_as_its_input
 from workplace import PASSES, a_task
 
-from runner.app.inspect.unresolved_references import find_unmade
+from runner.app.inspect.plan_warnings import find_unmade
 from runner.app.inspect.validation import validate
 from runner.plan.document import read_plan
 from runner.project import Project

@@ -228,7 +228,7 @@ def test_a_closed_bubblewrap_is_said_by_doctor_and_run_with_what_opens_it(
     assert state == "note"
     assert "bwrap: no namespace for you" in text
     assert all(one.startswith("landlock would not enforce: ") for _, one in others)
-    assert "no sandbox: bwrap: no namespace for you" in ran.err
+    assert "without a sandbox: bwrap: no namespace for you" in ran.err
     assert f"to isolate them: {sandbox.explain_opening()}" in ran.err
     assert ("Landlock would isolate them, but: " in ran.err) == bool(others)
 
