@@ -14,8 +14,8 @@ from runner.app.inspect.task_inquiry import explain, find_one_task, load_story, 
 from runner.app.inspect.task_view import portrait
 from runner.app.inspect.validation import validate
 from runner.app.inspect.view import View
-from runner.app.write.analysis import analyse_files, find_task_id, list_kept
 from runner.app.write.hook_answer import HookCall, judge_call
+from runner.app.write.static_checks import analyse_files, find_task_id, list_kept
 from runner.app.write.workplace import Workplace
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import AttemptFinished, AttemptStarted, TaskBlocked

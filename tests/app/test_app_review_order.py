@@ -1,7 +1,6 @@
 """What a person looks at first is what could do harm: told by signs, never by chance."""
 
-from runner.app.answer.review_order import assess, find_contract_documents, in_order
-from runner.app.answer.waiting import Waiting
+from runner.app.answer.waiting import Waiting, assess, find_contract_documents, in_order
 from runner.journal.state import RunState
 from runner.model import Action, Change
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from runner.app.write.analysis import analysis_signs
+from runner.app.write.static_checks import analysis_signs
 
 SAID = {
     "results": [

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from runner.app.write import analysis
+    from runner.app.write import static_checks
     from runner.model import Task
     from runner.project import Project
 else:
-    analysis = lazy_module("runner.app.write.analysis")
+    static_checks = lazy_module("runner.app.write.static_checks")
 
 _ROOT_ALONE = frozenset({"sudo", "doas", "pkexec"})
 
@@ -59,7 +59,7 @@ def plan_signs(project: Project) -> Iterator[Diagnostic]:
     yield from _agents(project, reading.plan.tasks)
     yield from _compilers(project)
     outputs = (path for task in reading.plan.tasks for path in task.outputs)
-    yield from analysis.analysis_signs(project, outputs)
+    yield from static_checks.analysis_signs(project, outputs)
     yield from _secrets(project, reading.plan.tasks)
     yield from _root(project, reading.plan.tasks)
 

@@ -13,7 +13,6 @@ from runner.app.change.impact_question import knowledge_for
 from runner.app.change.transaction import open_transaction
 from runner.app.inspect.validation import check_sound
 from runner.app.inspect.view import View
-from runner.app.prove.find_evidence import load_evidence
 from runner.app.prove.prove_again import (
     find_proven_words,
     grades_after,
@@ -24,6 +23,7 @@ from runner.app.prove.prove_again import (
     verify_all,
     why_stale,
 )
+from runner.app.prove.task_evidence import load_evidence
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskStaled
 from runner.journal.lock import RunLock

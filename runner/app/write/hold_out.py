@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from runner import effects
 from runner.app.inspect.view import View
-from runner.app.write import compile_check
+from runner.app.write import static_checks
 from runner.app.write.workplace import Workplace
 from runner.config.paths import expand_home
 from runner.errors import ExitCode, RunnerError
@@ -273,7 +273,7 @@ class _Move:
         allowed = self.workplace.load_allow_list()
         found = (
             *scan_content(content, path, allowed=allowed),
-            *compile_check.compile_single_file(change, self.workplace),
+            *static_checks.compile_single_file(change, self.workplace),
         )
         for one in found:
             if one.refuses:
