@@ -64,7 +64,7 @@ def execute_show(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
 
 def execute_why(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print why a task has its status. Raises RunnerError for an unknown id."""
-    from runner.app.inspect.causes import explain_cause
+    from runner.app.inspect.task_inquiry import explain_cause
 
     if given.id is None:
         return _explain_all(given, environ)
@@ -77,7 +77,7 @@ def execute_why(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
 
 
 def _explain_all(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    from runner.app.inspect.causes import explain_cause
+    from runner.app.inspect.task_inquiry import explain_cause
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     causes = task_inquiry.explain_all(project)

@@ -34,10 +34,9 @@ from runner.app.answer.waiting_document import (
     format_failures,
     list_words,
 )
-from runner.app.inspect.causes import format_cause
 from runner.app.inspect.event_log import read_latest, read_log
 from runner.app.inspect.statistics import load_tally
-from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
+from runner.app.inspect.task_inquiry import explain, find_one_task, format_cause, load_story
 from runner.app.inspect.task_view import portrait
 from runner.app.inspect.time_spent import HEADS, largest_line, time_rows
 from runner.app.inspect.validation import validate

@@ -8,13 +8,18 @@ import pytest
 from workplace import PASSES, a_task
 
 from runner.app.inspect import repository_analysis, statistics
-from runner.app.inspect.causes import format_cause
 from runner.app.inspect.diagnostic import State
 from runner.app.inspect.diagnostics import examine
 from runner.app.inspect.event_log import follow_log, read_log
 from runner.app.inspect.repository_analysis import analyse, analysis_document, as_document
 from runner.app.inspect.statistics import Tally, load_tally, tally_from_data, tally_to_data
-from runner.app.inspect.task_inquiry import explain, find_one_task, load_story, next_brief
+from runner.app.inspect.task_inquiry import (
+    explain,
+    find_one_task,
+    format_cause,
+    load_story,
+    next_brief,
+)
 from runner.app.inspect.task_view import portrait
 from runner.app.inspect.validation import validate
 from runner.app.inspect.view import View

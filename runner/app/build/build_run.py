@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
+from runner.app.build.build_request import BuildResult
 from runner.app.build.engine_setup import Options, run_engine
 from runner.app.build.preconditions import (
     confirm_removed_tasks,
@@ -19,7 +20,6 @@ from runner.app.build.preconditions import (
 )
 from runner.app.build.run_reports import facts_of, summary_of
 from runner.app.build.session import Session
-from runner.app.build.types import BuildResult
 from runner.errors import ExitCode, RunnerError
 from runner.history.change import ChangePreview, plan_change, quote_of, record_change
 from runner.history.revert import take_back
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from runner.app.artifacts import artifact_export
     from runner.app.build import saved_file
-    from runner.app.build.types import BuildRequest
+    from runner.app.build.build_request import BuildRequest
     from runner.app.change import change_text, transaction
     from runner.app.change.transaction import Transaction
     from runner.app.observer import Observer

@@ -32,8 +32,8 @@ from runner.text.wording import refusal_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from runner.app.build.build_request import BuildResult
     from runner.app.build.session import Session
-    from runner.app.build.types import BuildResult
     from runner.app.write import static_checks
     from runner.journal.events import Record
     from runner.journal.state import RunState

@@ -69,7 +69,7 @@ from runner.writes.pipeline import WriteRules, admit_writes, compile_writes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.app.build.types import BuildRequest
+    from runner.app.build.build_request import BuildRequest
     from runner.app.inspect.test_frameworks import TestFramework
     from runner.app.observer import Observer
     from runner.held_out.store import HeldOutStore
