@@ -206,7 +206,7 @@ def test_without_a_reason_nothing_is_rejected(held, opened, heard):
 
 
 def test_what_is_not_stale_cannot_be_reused(held, opened, heard):
-    with pytest.raises(RunnerError, match="nothing to reuse"):
+    with pytest.raises(RunnerError, match="--reuse applies to STALE tasks only"):
         approve(opened(), Approve(("1",), reuse=True), heard)
     assert held.happened("write.reviewed") == []
 

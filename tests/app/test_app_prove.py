@@ -87,7 +87,7 @@ def test_what_is_not_committed_is_not_looked_at_and_that_is_said(shop, heard):
     shop.write({"shop.py": "broken(\n"})
     found = verify_task(opened_at(shop), "TASK-001", heard)
     assert (found.passed, found.unseen) == (True, ("shop.py",))
-    assert heard.all[0].startswith("note: HEAD is tested; ignored")
+    assert heard.all[0].startswith("note: HEAD is tested, without uncommitted changes")
 
 
 def test_everything_is_proven_on_one_tree_and_the_journal_knows(shop, heard):
