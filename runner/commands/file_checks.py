@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
     from runner.app.build import command_batch
     from runner.app.build.command_batch import TaskExit
-    from runner.app.write import analysis, secret_findings
+    from runner.app.write import secret_findings, static_checks
     from runner.app.write.workplace import Unreadable
     from runner.report.documents import Json
     from runner.secrets.allowlist import Allowed
     from runner.writes.sast_report import SastFinding
 else:
     getpass = lazy_module("getpass")
-    analysis = lazy_module("runner.app.write.analysis")
+    static_checks = lazy_module("runner.app.write.static_checks")
     secret_findings = lazy_module("runner.app.write.secret_findings")
     command_batch = lazy_module("runner.app.build.command_batch")
 
@@ -54,10 +54,10 @@ def scan_code(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode
         raise RunnerError(
             "name at least one file", hint="runner pipeline sast-scan FILE --task TASK-003"
         )
-    task, unknown = analysis.find_task_id(workplace, given.task) if given.task else ("", None)
+    task, unknown = static_checks.find_task_id(workplace, given.task) if given.task else ("", None)
     if unknown is not None:
         _print_error("", unknown)
-    came = analysis.analyse_files(workplace, files, task, read_input)
+    came = static_checks.analyse_files(workplace, files, task, read_input)
     _print_unreadable(came.unreadable)
     if came.lost is not None:
         _print_error("the findings were not saved: ", came.lost)
@@ -73,7 +73,7 @@ def _print_error(before: str, error: RunnerError) -> None:
 def show_code_findings(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Show what scans have found."""
     workplace = Workplace.of(Path.cwd(), environ)
-    kept = analysis.list_kept(workplace, given.task)
+    kept = static_checks.list_kept(workplace, given.task)
     found = [one.finding for one in kept]
     notes = tuple(one for one in found if one.severity == "note")
     report = SastReport(tuple(one for one in found if one.severity != "note"), notes)
@@ -102,12 +102,12 @@ def _print_report(
     if given.json:
         findings = (*report.findings, *report.notes)
         sys.stdout.write(
-            analysis.sast_document(((one, {}) for one in findings) if kept is None else kept)
+            static_checks.sast_document(((one, {}) for one in findings) if kept is None else kept)
         )
     elif sarif is not None:
-        _write(analysis.sast_sarif(report, tuple(failures)), sarif)
+        _write(static_checks.sast_sarif(report, tuple(failures)), sarif)
     else:
-        sys.stdout.writelines(f"{analysis.finding_line(one)}\n" for one in report.findings)
+        sys.stdout.writelines(f"{static_checks.finding_line(one)}\n" for one in report.findings)
     for note in report.notes:
         print(f"{display_path(note.path)}: note: {display(note.message)}", file=sys.stderr)
     summary = "no files were checked" if none_seen else report.summary

@@ -30,15 +30,14 @@ if TYPE_CHECKING:
     from runner.app.answer.one_task_runs import PlanningResult
     from runner.app.inspect import task_inquiry
     from runner.app.inspect.task_inquiry import OneTask
-    from runner.app.prove import attestation, find_evidence, task_shell
+    from runner.app.prove import task_evidence, task_shell
     from runner.commands import verify
     from runner.context.brief import Brief
 else:
     task_inquiry = lazy_module("runner.app.inspect.task_inquiry")
     one_task_runs = lazy_module("runner.app.answer.one_task_runs")
     waiting_document = lazy_module("runner.app.answer.waiting_document")
-    attestation = lazy_module("runner.app.prove.attestation")
-    find_evidence = lazy_module("runner.app.prove.find_evidence")
+    task_evidence = lazy_module("runner.app.prove.task_evidence")
     verify = lazy_module("runner.commands.verify")
     task_shell = lazy_module("runner.app.prove.task_shell")
 
@@ -65,7 +64,7 @@ def execute_show(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitC
 
 def execute_why(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Print why a task has its status. Raises RunnerError for an unknown id."""
-    from runner.app.inspect.causes import explain_cause
+    from runner.app.inspect.task_inquiry import explain_cause
 
     if given.id is None:
         return _explain_all(given, environ)
@@ -78,7 +77,7 @@ def execute_why(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCo
 
 
 def _explain_all(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
-    from runner.app.inspect.causes import explain_cause
+    from runner.app.inspect.task_inquiry import explain_cause
 
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
     causes = task_inquiry.explain_all(project)
@@ -131,18 +130,18 @@ def execute_evidence(given: argparse.Namespace, environ: Mapping[str, str]) -> E
     if given.run:
         raise RunnerError("--run needs --check", hint="runner evidence --check FILE --run")
     project = Project.open(Path.cwd(), environ, {"task_graph": given.task_graph})
-    found = find_evidence.find_evidence(project, given.id)
+    found = task_evidence.find_evidence(project, given.id)
     if given.format == "in-toto":
-        print(encode(attestation.attest_task(project, found.task.id, found.known.spec)), end="")
+        print(encode(task_evidence.attest_task(project, found.task.id, found.known.spec)), end="")
         return ExitCode.OK
     if given.json or given.format == "json":
-        print(redact(find_evidence.evidence_document(found)), end="")
+        print(redact(task_evidence.evidence_document(found)), end="")
         return ExitCode.OK if found.evidence else ExitCode.FAILED
     if found.evidence is None:
-        raise find_evidence.no_evidence(project, found)
+        raise task_evidence.no_evidence(project, found)
     sys.stdout.write(
         redact(
-            "\n".join(find_evidence.evidence_lines(found, found.evidence, digests=given.verbose))
+            "\n".join(task_evidence.evidence_lines(found, found.evidence, digests=given.verbose))
         )
         + "\n"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.build.build import build, find_nothing_to_do, preview
-from runner.app.build.types import BuildRequest
+from runner.app.build.build_request import BuildRequest
 from runner.commands.output import say, with_flag
 from runner.commands.parser import make_parser
 from runner.errors import ExitCode, RunnerError
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         saved_file,
         task_trial,
     )
+    from runner.app.build.build_request import BuildResult, NothingToDo
     from runner.app.build.task_trial import TrialResult
-    from runner.app.build.types import BuildResult, NothingToDo
     from runner.model import Change
     from runner.report import diff_view, documents, live, summary
     from runner.terminal import screen, terminal_review

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.app.build.run_status import last_ship_tag
-from runner.app.prove.attestation import (
+from runner.app.prove.declare_ship import ShipRequest, ship
+from runner.app.prove.publish import find_request, publish_ship
+from runner.app.prove.task_evidence import (
     check_attestation,
     check_document,
     check_text,
     require_current,
 )
-from runner.app.prove.declare_ship import ShipRequest, ship
-from runner.app.prove.publish import find_request, publish_ship
 from runner.app.prove.verify_done import (
     task_document,
     task_lines,

@@ -22,8 +22,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 import runner
-from runner.app.inspect.causes import format_cause
-from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
+from runner.app.inspect.task_inquiry import explain, find_one_task, format_cause, load_story
 from runner.app.inspect.task_view import portrait
 from runner.editor import features, mentions
 from runner.editor.features import COMMANDS

@@ -20,8 +20,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from runner import __version__
-from runner.app.answer.review_order import find_contract_documents, in_order
-from runner.app.answer.waiting import list_waiting
+from runner.app.answer.waiting import find_contract_documents, in_order, list_waiting
 from runner.app.answer.waiting_document import describe_waiting, digest_shown
 from runner.app.inspect.event_log import read_log
 from runner.app.inspect.status_document import describe_status

@@ -15,13 +15,15 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from runner import __version__
-from runner.app.answer.review_order import assess, find_contract_documents, in_order
 from runner.app.answer.waiting import (
     DRAFT,
     PLAN,
+    assess,
+    find_contract_documents,
     find_plan,
     find_stale_work,
     find_task,
+    in_order,
     list_built_changes,
     list_waiting,
 )
@@ -32,10 +34,9 @@ from runner.app.answer.waiting_document import (
     format_failures,
     list_words,
 )
-from runner.app.inspect.causes import format_cause
 from runner.app.inspect.event_log import read_latest, read_log
 from runner.app.inspect.statistics import load_tally
-from runner.app.inspect.task_inquiry import explain, find_one_task, load_story
+from runner.app.inspect.task_inquiry import explain, find_one_task, format_cause, load_story
 from runner.app.inspect.task_view import portrait
 from runner.app.inspect.time_spent import HEADS, largest_line, time_rows
 from runner.app.inspect.validation import validate
@@ -72,8 +73,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from runner.app.answer.review_order import Risk
-    from runner.app.answer.waiting import Waiting
+    from runner.app.answer.waiting import Risk, Waiting
     from runner.app.draft import draft_answers
     from runner.app.inspect.task_inquiry import Attempt
     from runner.journal.state import RunState

@@ -17,7 +17,15 @@ from runner.app.answer.decision_record import (
 )
 from runner.app.answer.held_edit import edit
 from runner.app.answer.one_task_runs import Adopt, MakePlan, adopt_branch, plan_task
-from runner.app.answer.waiting import find_stale_work, list_built_changes, list_waiting
+from runner.app.answer.waiting import (
+    Waiting,
+    assess,
+    find_contract_documents,
+    find_stale_work,
+    in_order,
+    list_built_changes,
+    list_waiting,
+)
 from runner.app.inspect.view import View
 from runner.app.observer import Silent
 from runner.app.write.proposals import Proposals
@@ -35,6 +43,7 @@ from runner.journal.events import (
     TaskDone,
 )
 from runner.journal.session_events import PermissionAsked, PlanProposed
+from runner.journal.state import RunState
 from runner.model import Action, Change, Decision, Ending, Reason, Status, TaskPlan, digest_of
 from runner.repo.commit import commit_tree
 from runner.repo.read import Repository
@@ -197,7 +206,7 @@ def test_without_a_reason_nothing_is_rejected(held, opened, heard):
 
 
 def test_what_is_not_stale_cannot_be_reused(held, opened, heard):
-    with pytest.raises(RunnerError, match="nothing to reuse"):
+    with pytest.raises(RunnerError, match="--reuse applies to STALE tasks only"):
         approve(opened(), Approve(("1",), reuse=True), heard)
     assert held.happened("write.reviewed") == []
 
@@ -313,9 +322,9 @@ def test_blocks_that_were_rejected_are_not_tried_again_as_they_are(workplace, op
     assert workplace.run("--no-sandbox").code == 3
     reject(opened(), Reject(("1",), "not so"), lambda _: None)
     assert workplace.run("--no-sandbox").code == 3
-    with pytest.raises(RunnerError, match="you rejected these same blocks; edit them in the plan"):
+    with pytest.raises(RunnerError, match="you rejected these code blocks; edit them in the plan"):
         approve(opened(), Approve(("1",)), lambda _: None)
-    with pytest.raises(RunnerError, match="you rejected these same blocks"):
+    with pytest.raises(RunnerError, match="you rejected these code blocks"):
         retry(opened(), ["1"], "")
     workplace.edit_plan("A = 1", "A = 2")
     assert workplace.run("--no-sandbox").code == 3
@@ -478,3 +487,52 @@ def test_input_is_read_by_who_calls_and_a_folder_is_no_file(shop, alone):
     assert scanned.is_blocked
     with pytest.raises(RunnerError, match="is a folder"):
         require_named(str(shop.root), None)
+
+
+CONTRACTS = ("contracts/api.yaml", "data/*.json")
+
+
+def writes(task, *paths):
+    changes = tuple(Change(path, Action.MODIFY, 0o100644, None, None, b"x") for path in paths)
+    return Waiting(task, "", "writes", "", changes)
+
+
+def test_a_change_of_a_contract_s_document_is_told_and_comes_before_a_regression():
+    state = RunState()
+    for path in ("contracts/api.yaml", "data/one.json"):
+        assert "changes a contract" in assess(state, writes("T-1", path), CONTRACTS).signs
+    assert "changes a contract" not in assess(state, writes("T-1", "src/api.yaml"), CONTRACTS).signs
+    assert "changes a contract" not in assess(state, writes("T-1", "contracts/api.yaml")).signs
+
+
+def test_what_nothing_proved_is_unproven_and_comes_first():
+    state = RunState()
+    known = [
+        Waiting("T-1", "", "draft", ""),
+        Waiting("T-2", "", "stale", ""),
+        Waiting("T-3", "", "regression", ""),
+        Waiting("T-4", "", "plan", ""),
+        writes("T-5", "a.py"),
+        Waiting("T-6", "", "permission", ""),
+        Waiting("T-7", "", "blocked", ""),
+    ]
+    ordered = in_order(state, known, CONTRACTS)
+    assert [one.task for one, _ in ordered] == ["T-5", "T-3", "T-6", "T-4", "T-2", "T-7", "T-1"]
+    assert ordered[0][1].signs == ("writes", "unproven")
+    assert ordered[0][1].tone == "bad"
+
+
+def test_documents_of_all_contracts_of_a_plan_are_known(workplace):
+    from runner.project import Project
+
+    workplace.plan(
+        "## TASK-001: Api\n- Status: PENDING\n- Output files: `a.py`\n- Contracts:\n"
+        "  - openapi: `contracts/api.yaml` app=`a:app`\n"
+        "  - schema: `contracts/order.json` = `data/*.json`\n"
+    )
+    project = Project.open(workplace.root, {})
+    assert find_contract_documents(project) == (
+        "contracts/api.yaml",
+        "contracts/order.json",
+        "data/*.json",
+    )

@@ -10,14 +10,14 @@ from built import build, copy, opened_at
 from jsonschema import Draft202012Validator
 from workplace import a_task
 
-from runner.app.prove.attestation import (
+from runner.app.prove.declare_ship import ShipRequest, ship
+from runner.app.prove.task_evidence import (
     attest_ship,
     attest_task,
     check_attestation,
+    find_evidence,
     require_current,
 )
-from runner.app.prove.declare_ship import ShipRequest, ship
-from runner.app.prove.find_evidence import find_evidence
 from runner.errors import RunnerError
 from runner.report.attestations import encode
 

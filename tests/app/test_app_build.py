@@ -13,11 +13,11 @@ from workplace import NO_PROOF, a_task
 from runner import effects
 from runner.app.answer.attempts import cancel
 from runner.app.build.build import build, find_nothing_to_do, preview
+from runner.app.build.build_request import BuildRequest
 from runner.app.build.command_batch import run_for_tasks
 from runner.app.build.demo import init
 from runner.app.build.saved_file import SavedProposal, read_saved, save_plan, save_proposal
 from runner.app.build.task_trial import try_one_task
-from runner.app.build.types import BuildRequest
 from runner.app.inspect.validation import validate
 from runner.app.prove.verified_tree import Moment, carry_known, find_unverified_tasks
 from runner.errors import ExitCode, RunnerError
@@ -357,7 +357,7 @@ def test_a_run_with_nothing_to_do_loads_neither_git_nor_what_proves(shop, ready,
 _LOADED = (
     "import sys; bare = set(sys.modules); from runner.cli import main; code = main(sys.argv[1:]);"
     "print(code, len(sys.modules.keys() - bare), sorted({'pydantic', 'networkx', 'markdown_it',"
-    " 'rich', 'bandit', 'runner.plan.foreign', 'runner.app.inspect.unresolved_references'}"
+    " 'rich', 'bandit', 'runner.plan.foreign', 'runner.app.inspect.plan_warnings'}"
     " & set(sys.modules)))"
 )
 MOST_MODULES_OF_A_CHECK = 508
@@ -379,7 +379,7 @@ def test_nor_where_a_person_s_word_is_all_that_says_done(workplace):
     workplace.run("--no-sandbox")
     code, told, heavy, said = _count_modules(workplace)
     assert (code, heavy) == (0, "[]")
-    assert "not verified as a whole" in said
+    assert "the whole tree is not verified" in said
     assert told <= MOST_MODULES
 
 
@@ -389,5 +389,5 @@ def test_nor_where_the_tree_was_verified_before_the_last_commit(shop, ready, con
     shop.run("--no-sandbox", "--no-verify-at-end")
     code, told, heavy, said = _count_modules(shop)
     assert (code, heavy) == (0, "[]")
-    assert "not verified as a whole since" in said
+    assert "the whole tree is not verified since" in said
     assert told <= MOST_MODULES

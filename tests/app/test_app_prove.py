@@ -7,10 +7,10 @@ from workplace import a_task
 
 from runner.app.answer.decision_record import Waive, waive
 from runner.app.prove.declare_ship import ShipRequest, notices_nothing, ship
-from runner.app.prove.find_evidence import find_evidence
 from runner.app.prove.measure_coverage import CoverageRequest, check_coverage
 from runner.app.prove.prove_tree import WorkTreeSnapshot, find_uncommitted
 from runner.app.prove.publish import find_request, publish_ship
+from runner.app.prove.task_evidence import find_evidence
 from runner.app.prove.verify_done import verify_task, verify_whole
 from runner.errors import ExitCode, RunnerError
 from runner.journal.evidence import EvidenceSource, EvidenceState
@@ -87,7 +87,7 @@ def test_what_is_not_committed_is_not_looked_at_and_that_is_said(shop, heard):
     shop.write({"shop.py": "broken(\n"})
     found = verify_task(opened_at(shop), "TASK-001", heard)
     assert (found.passed, found.unseen) == (True, ("shop.py",))
-    assert heard.all[0].startswith("note: HEAD is tested; ignored")
+    assert heard.all[0].startswith("note: HEAD is tested, without uncommitted changes")
 
 
 def test_everything_is_proven_on_one_tree_and_the_journal_knows(shop, heard):
@@ -239,7 +239,7 @@ def test_what_is_not_done_is_not_shipped(shop, heard):
 def test_a_done_task_without_its_file_is_not_shipped(shop, heard):
     shop.git("rm", "-q", "test_shop.py")
     shop.git("commit", "-qm", "gone")
-    with pytest.raises(RunnerError, match="DONE without its files: TASK-001"):
+    with pytest.raises(RunnerError, match="files of DONE tasks are missing: TASK-001"):
         ship(opened_at(shop), ShipRequest(), heard)
 
 

@@ -9,9 +9,9 @@ import pytest
 from commands_build import a_ground
 from commands_terminal import Terminal
 
-from runner.commands.completion import Flag, _zsh_flag
 from runner.commands.parser import load_command, make_parser
 from runner.operations.table import TABLE, TOP
+from runner.report.shell_completion import Flag, _zsh_flag
 
 RUNNER = Path(sys.executable).parent / "runner"
 

@@ -50,7 +50,7 @@ def test_what_is_missing_is_said_with_what_to_do(ground, monkeypatch):
     assert "missing  tool no-such-tool  not on PATH; TASK-001 needs it\n" in said.out
     assert "missing  secret FIRST_KEY   not set; TASK-001 needs it\n" in said.out
     assert "ok       secret SECOND_KEY  set\n" in said.out
-    assert "note     root               TASK-002: BLOCKED at once; do it yourself\n" in said.out
+    assert "note     root               TASK-002 will be BLOCKED: do it yourself\n" in said.out
     assert "hint: tool no-such-tool: install no-such-tool\n" in said.out
     assert "hint: secret FIRST_KEY: export FIRST_KEY=…\n" in said.out
     assert "hint: trust: runner run --dry-run\n" in said.out
@@ -126,7 +126,7 @@ def test_states_of_a_repository_that_tasks_do_not_see_are_named(ground):
     texts = [text for _, text in found(ground.runner("doctor", "--json"), "git state")]
     assert texts == [
         "HEAD is detached: commits land on no branch",
-        "Git LFS files are seen as pointers",
+        "tasks see Git LFS files as pointers",
         "line endings are converted on checkout",
         "1 file with uncommitted changes",
         "1 untracked file that tasks can't see",
@@ -228,7 +228,7 @@ def test_a_closed_bubblewrap_is_said_by_doctor_and_run_with_what_opens_it(
     assert state == "note"
     assert "bwrap: no namespace for you" in text
     assert all(one.startswith("landlock would not enforce: ") for _, one in others)
-    assert "no sandbox: bwrap: no namespace for you" in ran.err
+    assert "without a sandbox: bwrap: no namespace for you" in ran.err
     assert f"to isolate them: {sandbox.explain_opening()}" in ran.err
     assert ("Landlock would isolate them, but: " in ran.err) == bool(others)
 

@@ -12,7 +12,7 @@ import pytest
 from commands_build import a_ground
 from pipeline_build import a_key, is_safe
 
-from runner.app.write.analysis import analysis_signs
+from runner.app.write.static_checks import analysis_signs
 
 KEY = a_key()
 
@@ -239,7 +239,7 @@ def test_a_reason_that_is_a_key_is_kept_nowhere(repository):
         (("allow", "--reason", "x"), "name either the place or the value"),
         (("allow", "app.py:1", "--value-from", "x", "--reason", "x"), "name either"),
         (("allow", "app.py", "--reason", "x"), "no line number"),
-        (("allow", "app.py:9", "--reason", "x"), "the scan finds nothing there"),
+        (("allow", "app.py:9", "--reason", "x"), "the scan finds nothing at this place"),
         (("allow", "gone.py:1", "--reason", "x"), "cannot be read"),
         (("allow", "app.py:1", "--reason", "x", "--expires", "soon"), '"soon" is not a valid date'),
         (("allow", "app.py:1", "--reason", "x", "--expires", "2001-01-01"), "is in the past"),

@@ -124,7 +124,7 @@ def test_a_break_that_the_base_has_as_well_is_told_as_that(ground):
     )
     said = gate(ground)
     assert said.code == 1
-    assert "note: the test that fails here fails on the base as well\n" in said.out
+    assert "note: the failed test also fails on the base\n" in said.out
 
 
 # --- scripts of package.json -----------------------------------------------------------

@@ -502,7 +502,7 @@ def test_what_does_not_parse_is_said_and_not_applied(compiled, file, content, to
     assert said.code == 3
     applied = compiled.runner("staged-write", "apply", id_)
     assert applied.code == 1
-    assert "it does not compile: " in applied.err
+    assert "the file does not compile: " in applied.err
     assert "hint: fix the syntax, and stage it again" in applied.err
     assert not (compiled.folder / file).exists()
 

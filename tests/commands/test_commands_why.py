@@ -102,7 +102,8 @@ TASK-001 is DONE since <time> as {commit[:12]}, proven by tests
 def test_done_on_a_persons_word_says_whose_word(ground):
     a_ground(ground, "A is DONE")
     assert ground.runner("why", "TASK-001").out == (
-        "TASK-001 is DONE, unproven: marked DONE in the plan, without evidence (read just now)\n"
+        "TASK-001 is DONE, unproven: marked DONE in the plan, without evidence "
+        "(not in the journal yet)\n"
     )
 
 
@@ -115,7 +116,7 @@ def test_a_stale_task_says_what_was_there_and_what_to_do(ground):
     assert (
         ground.runner("why", "TASK-001").out
         == f"""\
-TASK-001 is STALE: the task was edited since it was built (read just now)
+TASK-001 is STALE: the task was edited since it was built (not in the journal yet)
     changed: what to build
     it was DONE as {commit[:12]}
 
@@ -191,7 +192,7 @@ def test_a_reason_that_a_person_removed_is_said_to_be_read_just_now(ground):
         ground.runner("why", "TASK-001").out
         == """\
 TASK-001 would run now: PENDING, and it has no dependencies \
-(read just now: set from BLOCKED to PENDING in the plan)
+(not in the journal yet: set from BLOCKED to PENDING in the plan)
 
 next: runner
 """
@@ -233,7 +234,7 @@ def test_an_interrupted_landing_comes_first_in_the_next_run(ground):
     assert (
         ground.runner("why", "TASK-001").out
         == """\
-TASK-001 was being landed when the last run ended: the next run finishes that first
+TASK-001 was landing when the last run ended: the next run finishes this landing first
 
 next: runner
 """

@@ -96,7 +96,7 @@ def test_where_the_first_ones_bytes_are_gone_the_later_task_gets_both_and_it_is_
     logged(shop, "TASK-001", "a.txt", "a\nfirst\n")
     logged(shop, "TASK-002", "a.txt", "a\nfirst\nsecond\n")
     said = shop.runner("commit-by-task")
-    assert "a.txt: only its last version is logged, so TASK-002 gets all of it" in said.out
+    assert "a.txt: only its last version is logged, so all of it goes to TASK-002" in said.out
     assert shop.subjects[-1] == "feat(TASK-002): second"
     assert shop.git("show", "HEAD:a.txt") == "a\nfirst\nsecond"
 

@@ -106,7 +106,7 @@ def chain(workplace):
 
 def test_who_rests_on_it_is_only_proven_again_once_it_offers_what_it_did(chain):
     told = chain.runner("why", "TASK-003").out
-    assert "once TASK-002 is DONE with the same interface, this is only re-tested" in told
+    assert "once TASK-002 is DONE with the same interface, TASK-001 is only re-tested" in told
     since = len(chain.events)
     ended = chain.run("--no-sandbox")
     assert ended.code == 0, ended.said
@@ -309,7 +309,7 @@ def test_going_back_where_nothing_came_later_does_nothing(shop):
     head = shop.head
     said = shop.runner("replay", "TASK-003", "--yes")
     assert (said.code, shop.head) == (0, head)
-    assert said.out.startswith("nothing came after ")
+    assert said.out.startswith("nothing landed after ")
 
 
 def test_checks_that_came_later_are_pending_and_earlier_ones_stay(workplace):

@@ -26,7 +26,7 @@ def pair(workplace):
 def test_review_shows_what_was_built_its_tests_and_the_change(pair):
     pair.runner("change", "TASK-001", "dates are UTC", "--yes")
     said = pair.runner("review", "TASK-001").out
-    assert "requested since: CHANGE-001 (" in said
+    assert "requested since the build: CHANGE-001 (" in said
     assert "TC-001 (unit): test -s r.txt" in said
     assert "built as " in said
     assert pair.read("r.txt").strip() in said
@@ -66,7 +66,7 @@ def test_reuse_is_for_stale_tasks_alone(workplace):
     workplace.run()
     said = workplace.runner("approve", "TASK-001", "--reuse")
     assert said.code == 2
-    assert "nothing to reuse, since not STALE: TASK-001" in said.err
+    assert "--reuse applies to STALE tasks only, not to TASK-001" in said.err
 
 
 def test_a_rejected_change_leaves_what_was_built_standing(pair):

@@ -1,4 +1,4 @@
-"""A change is followed to the tests that may change result, each with its reason."""
+"""A change is followed to the tests that may be affected, each with its reason."""
 
 from __future__ import annotations
 

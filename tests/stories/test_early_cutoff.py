@@ -37,7 +37,7 @@ def test_a_comment_leaves_those_behind_it_done(built):
     said = copied.runner("change", "TASK-001", "clarify the rule", "--yes").out
     assert "runner approve TASK-001\ndependents are re-tested, and rebuilt only if" in said
     told = copied.runner("why", "TASK-003").out
-    assert "once TASK-002 is DONE with the same interface, this is only re-tested" in told
+    assert "once TASK-002 is DONE with the same interface, TASK-001 is only re-tested" in told
     assert told.rstrip().endswith("`runner review TASK-001` shows what was built  (TASK-001)")
 
     since = changed(built, COMMENTED)

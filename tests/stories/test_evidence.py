@@ -76,7 +76,7 @@ def test_a_clone_without_the_journal_agrees_in_all_that_the_trailers_carry(built
     assert "$ echo 3 passed in 0.1s" in said
     said = clone.runner("evidence", "TASK-002").out
     assert "recorded in commit" in said
-    assert "Commit          none: it changed no file" in said
+    assert "Commit          none: the task changed no file" in said
     assert "missing from the commit's trailers:" in said
 
 

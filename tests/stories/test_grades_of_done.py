@@ -75,7 +75,7 @@ def test_each_done_says_by_what_it_is_proven(workplace):
 
     # The evidence says `proven` only over something, and what is proven cannot be waived.
     said = workplace.runner("evidence", "TASK-001").out
-    assert "DONE, proven by tests; it matches the task in the plan" in said
+    assert "DONE, proven by tests; the evidence matches the task in the plan" in said
     assert "proven by the runner: TC-001" in said
     said = workplace.runner("evidence", "TASK-003").out
     assert "\nrun by the runner: gate:lint\n" in said

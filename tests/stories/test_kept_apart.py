@@ -98,7 +98,7 @@ def test_a_run_says_what_it_reached_beside_the_estimate_and_the_bound(workplace)
     workplace.run()
     assert workplace.runner("approve", "TASK-001", "TASK-002").code == 0
     dry = workplace.runner("run", "--dry-run", "-j", "2").out
-    assert "with 2 at once, by past durations" in dry
+    assert "with 2 at once, based on past durations" in dry
     said = workplace.run("-j", "2").said
     assert "2 tasks took " in said
     assert " estimated, at best " in said

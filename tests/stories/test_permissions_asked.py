@@ -81,7 +81,7 @@ def test_a_no_is_told_with_its_reason_and_is_not_asked_again(asking):
     assert Asking.heard == [None]
     assert asking.runner("edit", "1").code == 2
     said = asking.runner("reject", "1", "--reason", "read the copy")
-    assert said.out.startswith(f"{ONE}: permission denied, it continues without\n")
+    assert said.out.startswith(f"{ONE}: permission denied; the agent continues without it\n")
     ended = asking.run("--no-verify-at-end")
     assert ended.code == 1
     assert set(Asking.heard[1:]) == {

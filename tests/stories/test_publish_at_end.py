@@ -86,7 +86,7 @@ def test_what_moved_meanwhile_is_merged_and_proven_with_it_before_the_push(team,
     gate.touch()
     code, said = ended(building)
     assert code == 0, said
-    assert f"origin has moved: merged {theirs[:12]}; everything is re-tested" in said
+    assert f"origin has new commits, merged up to {theirs[:12]}; everything is re-tested" in said
     assert team.git("merge-base", "main", theirs) == theirs
     assert team.landings == ["TASK-001", "TASK-002"]
     assert first.head == team.at("main")
@@ -195,7 +195,7 @@ def test_commits_of_a_person_are_not_pushed_along_unasked(team):
     assert run(team, first, "run", "--plan-out", str(file), "--trust")[0] == 0
     code, said = run(team, first, "run", "--apply", str(file), "--trust", "--yes")
     assert code == 2, said
-    assert "builds on a new branch, so no saved plan can run" in said
+    assert 'a saved plan cannot run with git.publish_at = "end"' in said
     code, said = run(team, first, RUNNER_GIT_PUBLISH="none")
     assert code == 0, said
     assert branch_of(first) == "main"

@@ -99,7 +99,7 @@ def test_without_a_remote_the_draft_stays_here(workplace, monkeypatch):
     stuck(workplace, monkeypatch)
     ended = workplace.run("--draft-pr")
     assert ended.code == 5
-    assert "no draft pull request is opened: git has no remote" in ended.err
+    assert "cannot open draft pull requests: git has no remote" in ended.err
 
 
 # --- a ship ---------------------------------------------------------------------------

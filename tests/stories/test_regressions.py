@@ -221,7 +221,7 @@ def test_the_advice_names_the_blocks_to_edit(undone):
         assert "edit the blocks of TASK-001 or of TASK-002" in said.err
     listed = place.runner("review").out
     assert listed.count("edit the blocks") == 2, listed  # below each of the two
-    assert "after runner approve: rebuilt" not in listed
+    assert "runner approve rebuilds this task" not in listed
     for said in (place.runner("why", "TASK-001"), place.runner("why", "TASK-002")):
         assert "TASK-001 cannot be built on this change: its own blocks write one.txt" in said.out
     told = (ended.said, *(place.runner(*words).out for words in (["why"], ["review"])))

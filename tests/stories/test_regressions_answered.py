@@ -65,7 +65,7 @@ def test_what_waits_says_what_it_breaks_and_both_ways_out(halted):
     assert "keep it: `runner approve TASK-002 TASK-003`" in said
     assert "drop it: `runner reject TASK-004 --reason …`" in said
     assert "1. TASK-002 API" in said
-    assert "rebuilt on the held change of TASK-004" in said
+    assert "rebuilds this task on the held change of TASK-004" in said
     assert "+touching" in halted.runner("review", "TASK-004").out
 
     # A program reads the same.
@@ -128,7 +128,7 @@ def test_all_that_it_breaks_is_approved_at_once_and_lands_together(halted):
     halted.edit_plan("grep -qx apart", "grep -q .")
     halted.edit_plan("grep -qx apart", "grep -q .")
     said = halted.runner("approve", "--all")
-    assert "TASK-002, TASK-003 rebuilt on TASK-004" in said.out
+    assert "TASK-002, TASK-003 rebuilt on the change of TASK-004" in said.out
     ended = halted.run("--no-sandbox")
     assert ended.code == 0, ended.said
     assert set(halted.statuses.values()) == {"DONE"}

@@ -89,7 +89,7 @@ def test_it_is_kept_three_times_and_then_the_person_is_told(built, hear):
     built.write({"money.py": BAD})
     assert [hear("Stop", stop_hook_active=True).code for _ in range(4)] == [2, 2, 2, 0]
     told = json.loads(hear("Stop").out)["systemMessage"]
-    assert told == "runner: 1 still fail after 3 reminders: runner impact --run"
+    assert told == "runner: 1 test still failing after 3 reminders: runner impact --run"
     assert hear("Stop", session="s-2").code == 2
 
 

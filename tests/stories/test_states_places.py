@@ -101,7 +101,7 @@ def test_lfs_and_converted_line_ends_are_said(workplace, tmp_path):
     workplace.plan(a_task("TASK-001", outputs=["a.txt"], command="echo a > a.txt"))
     ended = workplace.run()
     assert ended.code == 0, ended.said
-    assert "Git LFS files are seen as pointers" in ended.err
+    assert "tasks see Git LFS files as pointers" in ended.err
     assert "line endings are converted on checkout" in ended.err
     assert (workplace.root / "libs/module/m.txt").exists()
 

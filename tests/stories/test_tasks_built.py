@@ -121,7 +121,7 @@ def test_a_dry_run_writes_nothing_and_starts_nothing(workplace, monkeypatch):
         "      $ echo 4 > 4.txt\n"
         "order: TASK-001 TASK-005 TASK-002 TASK-003 TASK-004\n"
         "critical path: TASK-001 → TASK-002 → TASK-004\n"
-        "about 3.0 s with 2 at once, if each took a second\n"
+        "about 3.0 s with 2 at once, assuming 1 s a task\n"
     )
 
 

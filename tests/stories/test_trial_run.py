@@ -58,7 +58,7 @@ def test_it_shows_everything_and_leaves_nothing_behind(shop, tmp_path):
     assert ended.code == 0, ended.said
     assert "+++ b/src/a.py" in ended.out
     assert "+B = 2" in ended.out
-    assert "planned by its plan: 3; produced: 2\n  missing: src/c.py\n" in ended.out
+    assert "files planned by its plan: 3; produced: 2\n  missing: src/c.py\n" in ended.out
     assert "TC-002 pass, exit 0" in ended.out
     assert "gate:ok pass, exit 0" in ended.out
     assert "in 1 plan, 1 phase, 1 build; no token usage reported" in ended.out

@@ -42,7 +42,9 @@ def test_of_a_task_that_nothing_proves_no_agreement_is_told(workplace):
     )
     assert workplace.run().code == 0
     for id_ in ("2", "3"):
-        assert "it agrees with its evidence" in workplace.runner("verify", id_, "--trust").out
+        assert (
+            "the result agrees with the evidence" in workplace.runner("verify", id_, "--trust").out
+        )
     ended = workplace.runner("verify", "1", "--trust")
     assert ended.code == 0
     assert "as before, no check ran that could prove it: unproven: only documents" in ended.out
@@ -56,7 +58,7 @@ def test_a_stale_task_that_passes_again_is_told_how_it_counts(shop):
     shop.commit({"shop.py": MODEL})
     ended = shop.runner("verify", "1", "--trust")
     assert ended.code == 0
-    assert "it stays STALE until you accept the existing code" in ended.out
+    assert "the task stays STALE until you accept the existing code" in ended.out
     assert shop.runner("approve", "TASK-001", "--reuse").code == 0
     shop.run()
     assert "DONE" in shop.status_line("TASK-001")
@@ -104,7 +106,7 @@ def test_tasks_that_share_a_test_command_share_its_run_and_keep_their_coverage(w
     )
     ended = workplace.run()
     assert ended.code == 1
-    assert "the whole tree, tested together, fails:" in ended.err
+    assert "the whole tree failed its verification:" in ended.err
     said = verified(workplace, "--all").document
     assert said["ran"] == 1
     percents = [one["coverage"]["percent"] for one in said["tasks"]]
@@ -148,7 +150,7 @@ def test_what_fails_only_together_makes_its_owner_stale_and_names_the_last_landi
     last = workplace.git("log", "--format=%H", "--grep=Task: TASK-002")[:12]
     line = workplace.status_line("TASK-001")
     assert f"STALE — TC-001 fails on the whole tree, last landed TASK-002 ({last})" in line
-    assert "the whole tree, tested together, fails:\n  TASK-001: TC-001" in ended.err
+    assert "the whole tree failed its verification:\n  TASK-001: TC-001" in ended.err
     assert f"TC-001: `{ALONE}` ended with exit code 1" in ended.err
     assert verifications(workplace) == [(False, 1)]
     assert workplace.dirt == []
@@ -235,7 +237,7 @@ def test_what_is_done_on_a_persons_word_and_fails_its_proof_is_built_on_by_nobod
     assert workplace.landings == []
 
 
-NOT_SINCE = "note: not verified as a whole since "
+NOT_SINCE = "note: the whole tree is not verified since "
 
 
 def test_a_run_with_nothing_to_do_tells_what_is_known_of_this_very_tree(workplace):

@@ -35,7 +35,7 @@ def test_a_wish_waits_as_a_draft_and_is_written_behind_every_old_byte(
     with monkeypatch.context() as by_an_agent:
         by_an_agent.setenv("RUNNER_BUILD_IMPLEMENTER", "claude")
         said = workplace.runner("review", "DRAFT-1").out
-        assert "proposal: `- Test author: claude` in TASK-008 has another session" in said
+        assert "with `- Test author: claude` in TASK-008, another session" in said
     done = workplace.runner("approve", "1")
     assert done.code == 0, done.said
     after = plan_of(workplace)

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 from writes_builders import a_change, put
 
-from runner.app.write.analysis import sast_document
+from runner.app.write.static_checks import sast_document
 from runner.model import digest_of
 from runner.writes import bandit_scan
 from runner.writes.bandit_scan import longest

@@ -141,7 +141,7 @@ def resolve_targets(
             raise waiting.refuse_approval(here.state, one.task, _describe_take_back(here, one.task))
         if why := _is_futile(here, one):
             raise RunnerError(
-                f"this has no effect on {one.task}: {why}",
+                f"approving {one.task} has no effect now: {why}",
                 hint=f"runner review {one.culprit or one.task}",
                 code=ExitCode.PERSON,
             )
@@ -156,7 +156,7 @@ def _is_futile(here: AnswerContext, one: Waiting) -> str:
         return ""
     known, task = here.state.task(one.task), find_task(here.project, one.task)
     if task and task.blocks and known.tried == task.spec and was_refused(known):
-        return "you rejected these same blocks; edit them in the plan, or: runner adopt " + one.task
+        return "you rejected these code blocks; edit them in the plan, or: runner adopt " + one.task
     if known.reason is not Reason.ROOT:
         return ""
     gates = here.project.settings.gates_for(task.type) if task else ()
@@ -365,7 +365,7 @@ def _stands(project: Project, known: TaskState, reason: str) -> TaskAdopted:
         commit=known.commit,
         verified=known.verified and spec == known.spec,
         source="person",
-        note=f"stays as it was built: {reason}",
+        note=f"existing build kept: {reason}",
         proofs=tuple(known.proofs),
     )
 
@@ -479,11 +479,11 @@ def describe_answer(one: Answered) -> str:
         Became.REJECTED: f"{name} rejected",
         Became.DROPPED: f"{name} rejected{kept}"
         + (f"; {again} {verb} DONE again" if again else ""),
-        Became.DROPPED_LATER: f"{name} rejected; a run is active: the next one drops it",
-        Became.PLANNED_AGAIN: f"the plan of {name} was rejected: it is planned again",
-        Became.OUT_OF_PLANS: f"{refused} plans of {name} were rejected: the next run blocks it",
-        Became.DENIED: f"{name}: permission denied, it continues without",
-        Became.STANDS: f"{name} stays as it was built: DONE",
+        Became.DROPPED_LATER: f"{name} rejected; the next run drops its work, not the active one",
+        Became.PLANNED_AGAIN: f"the plan of {name} was rejected: the next run makes a new one",
+        Became.OUT_OF_PLANS: f"{refused} plans of {name} were rejected: the task becomes BLOCKED",
+        Became.DENIED: f"{name}: permission denied; the agent continues without it",
+        Became.STANDS: f"{name} is DONE: its existing build is kept",
         Became.EDITED: f"{name} edited; next: runner",
         Became.PLAN_EDITED: f"the plan of {name} is edited and approved; next: runner",
         Became.UNCHANGED: f"{name} unchanged",
@@ -500,4 +500,4 @@ def describe_held(one: HeldChange) -> str:
             f"runner approve {' '.join(missing)}"
         )
     victims = join_few([display(id_) for id_ in one.victims])
-    return f"next: runner    ({victims} rebuilt on {name}; they land together)"
+    return f"next: runner    ({victims} rebuilt on the change of {name}; they land together)"

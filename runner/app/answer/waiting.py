@@ -1,4 +1,4 @@
-"""List the pending reviews, questions and plans, and find one by number or id.
+"""List the pending reviews, questions and plans in order of risk, and find one by number or ID.
 
 A held change that breaks other tasks is reviewed and answered with what it breaks.
 """
@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from runner import effects
 from runner.app.write import staged_states
+from runner.contracts.entries import documents
 from runner.errors import ExitCode, RunnerError
 from runner.gates.regression import PREFIX
+from runner.gates.test_paths import is_test_path
 from runner.journal.session_fold import permission_waits, plan_waits
 from runner.journal.task_fold import APPROVED
 from runner.model import Status
+from runner.model.grades import proof_kind
+from runner.model.words import PROVES_NOTHING
 from runner.report.summary import ways_out
 from runner.run import selection
 from runner.run.landing.drafts import load_held_changes
@@ -30,13 +35,14 @@ from runner.run.review import is_answered, open_questions
 from runner.secrets.redact import redact
 from runner.text.display import display
 from runner.text.wording import finding_lines, join_few, read_number
+from runner.writes.paths import is_control
 from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from runner.journal.state import RunState
-    from runner.journal.task_state import Planned
+    from runner.journal.task_state import Planned, TaskState
     from runner.model import Change, Finding, Task, TestContract
     from runner.project import Project
     from runner.repo.read import Repository
@@ -232,8 +238,8 @@ def require_reusable(chosen: tuple[Waiting, ...]) -> None:
     others = [one.task for one in chosen if one.kind != "stale"]
     if others:
         raise RunnerError(
-            f"nothing to reuse, since not STALE: {', '.join(others)}",
-            hint="omit --reuse to approve it as it is",
+            f"--reuse applies to STALE tasks only, not to {', '.join(others)}",
+            hint="omit --reuse",
         )
     broken = [one.task for one in chosen if one.culprit]
     if broken:
@@ -329,3 +335,76 @@ def refuse_approval(state: RunState, culprit: str, in_vain: str = "") -> RunnerE
         f"{culprit} breaks {join_few(list(victims))}: approve what it breaks, not {culprit} itself",
         hint=f"runner approve {' '.join(victims)}, or runner reject {culprit} --reason …",
     )
+
+
+class Risk(Struct, frozen=True):
+    """The risk of a change: its rank in the review order (0 first), and short reasons."""
+
+    rank: int
+    signs: tuple[str, ...]
+    tone: str
+    """CSS class in the style sheet."""
+
+
+_KINDS = {
+    "regression": (3, "breaks other tasks", "bad"),
+    PERMISSION: (6, "asks to call a tool", "ask"),
+    "writes": (7, "writes", "ask"),
+    PLAN: (8, "a plan", "run"),
+    "stale": (9, "task or dependency changed", "ask"),
+    "blocked": (10, "blocked", "bad"),
+    DRAFT: (11, "a draft", "run"),
+}
+_ASKS, _UNPROVEN, _CONTRACT, _CONTROL, _TESTS = 0, 1, 2, 4, 5
+
+
+def find_contract_documents(project: Project) -> tuple[str, ...]:
+    """Return paths and globs of all contract documents in the plan; empty without a plan."""
+    if not project.has_plan:
+        return ()
+    plan = project.plan(project.plan_bytes)
+    found = (path for task in plan.tasks for one in task.contracts for path in documents(one))
+    return tuple(dict.fromkeys(found))
+
+
+def assess(state: RunState, one: Waiting, contracts: tuple[str, ...] = ()) -> Risk:
+    """Return the risk of an item, which sets its place in the review queue."""
+    rank, sign, tone = _KINDS[one.kind]
+    signs = [sign]
+    for place, more in _find_signs(state.task(one.task), one, contracts):
+        rank = min(rank, place)
+        signs.append(more)
+    return Risk(rank, tuple(signs), "bad" if rank < _KINDS[one.kind][0] else tone)
+
+
+def _find_signs(
+    known: TaskState, one: Waiting, contracts: tuple[str, ...]
+) -> Iterable[tuple[int, str]]:
+    questions = open_questions(known) if one.kind == "writes" else ()
+    if questions:
+        is_about_tests = any("test" in one.check for one in questions)
+        yield _ASKS, "asks about tests" if is_about_tests else "asks a question"
+    if one.kind == "writes" and not _is_shown(known):
+        yield _UNPROVEN, "unproven"
+    paths = [change.path for change in one.changes]
+    if any(fnmatchcase(path, each) for path in paths for each in contracts):
+        yield _CONTRACT, "changes a contract"
+    if any(map(is_control, paths)):
+        yield _CONTROL, "changes control files"
+    if any(map(is_test_path, paths)):
+        yield _TESTS, "changes tests"
+
+
+def _is_shown(known: TaskState) -> bool:
+    """Return whether the task's proofs include a check that executed its code."""
+    proofs = known.passed.proofs if known.passed is not None else known.proofs
+    kinds = {proof_kind(one) for one in proofs}
+    return bool(kinds - {None, *PROVES_NOTHING})
+
+
+def in_order(
+    state: RunState, waiting: Iterable[Waiting], contracts: tuple[str, ...] = ()
+) -> list[tuple[Waiting, Risk]]:
+    """Return the items in order of risk; equal ones keep the order of the plan."""
+    found = ((one, assess(state, one, contracts)) for one in waiting)
+    return sorted(found, key=lambda pair: pair[1].rank)

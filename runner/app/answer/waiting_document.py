@@ -184,9 +184,9 @@ def list_words(project: Project, state: RunState, one: Waiting) -> Iterator[str]
 
 
 def _list_stale(stale: StaleWork) -> Iterator[str]:
-    yield from (f"requested since: {request}" for request in stale.asked)
+    yield from (f"requested since the build: {request}" for request in stale.asked)
     fields = (name for name in stale.edited if name not in ("what", "change"))
-    yield from (f"edited since: {name}" for name in fields)
+    yield from (f"edited since the build: {name}" for name in fields)
     yield from (f"{one.id} ({one.shown_level}): {one.command}" for one in stale.contracts)
 
 
@@ -203,15 +203,17 @@ def _draft_words(project: Project, item: str) -> Iterator[str]:
 def how_to_answer(shown: tuple[Waiting, ...]) -> str:
     """Return a hint on how to answer the listed items."""
     if any(one.kind == "regression" for one in shown):
-        return "runner review ID shows all of it; approve or reject by number or ID"
+        return "to see one in full: runner review ID; approve or reject by number or ID"
     if any(one.changes or one.kind in (PLAN, PERMISSION, DRAFT) for one in shown):
-        return "runner review ID shows it; runner approve ID, or runner reject ID --reason …"
+        return (
+            "to see one: runner review ID; then runner approve ID, or runner reject ID --reason …"
+        )
     if any(one.kind == "stale" for one in shown):
         return (
-            "runner review ID shows what was built; runner approve ID [--reuse], "
-            "or runner reject ID --reason … to leave it as it is"
+            "to see what was built: runner review ID; to rebuild it: runner approve ID "
+            "(--reuse re-tests it); to leave it as it is: runner reject ID --reason …"
         )
-    return "runner why ID shows the reason; runner retry ID retries it"
+    return "to see the reason: runner why ID; to retry the task: runner retry ID"
 
 
 def attempt_document(came: Drafted) -> str:
@@ -253,11 +255,11 @@ def lines_below(
     elif one.kind == "blocked":
         yield f"next: {next_step(state.task(one.task), state)}"
     elif one.culprit and (in_vain := _explain_futile(project, repository, state, one.culprit)):
-        yield f"an approval has no effect yet: {in_vain}"
+        yield f"approving this task has no effect yet: {in_vain}"
     elif one.culprit:
         approved = state.task(one.task).approved
-        how = "approved:" if approved else "after runner approve:"
-        yield f"{how} rebuilt on the held change of {display(one.culprit)}"
+        who = "the next run" if approved else "runner approve"
+        yield f"{who} rebuilds this task on the held change of {display(one.culprit)}"
 
 
 def _explain_futile(project: Project, repository: Repository, state: RunState, culprit: str) -> str:
@@ -284,7 +286,7 @@ def format_stale(stale: StaleWork) -> Iterator[str]:
     if stale.commit:
         yield f"built as {short(stale.commit)}:"
     else:
-        yield "it has no commit of its own"
+        yield "this task has no commit of its own"
 
 
 # --- what was shown -------------------------------------------------------------------

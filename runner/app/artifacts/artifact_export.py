@@ -141,7 +141,7 @@ def begin_export(project: Project) -> str:
         return f"note: artifacts not stored: {error.strerror}; retry: runner team artifacts push"
     where = display(store_name(project))
     if trouble:
-        return f"note: retrying to store artifacts of earlier runs: {display(trouble)}"
+        return f"note: retrying to store artifacts of earlier runs; last error: {display(trouble)}"
     return f"storing artifacts in {where} in the background: runner team artifacts list"
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from runner.app.build.build_request import NothingToDo, Preview
 from runner.app.build.run_status import all_done, find_missing, may_hold_commands, require_open
-from runner.app.build.types import NothingToDo, Preview
 from runner.app.prove.verified_tree import (
     find_unverified_tasks,
     find_verification,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from runner.app.build import build_branch, build_run, forecast, saved_file, test_author
-    from runner.app.build.types import BuildRequest, BuildResult
+    from runner.app.build.build_request import BuildRequest, BuildResult
     from runner.app.inspect import validation
     from runner.app.observer import Observer
     from runner.project import Project, Reading

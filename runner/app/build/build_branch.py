@@ -68,7 +68,7 @@ def build_apart(project: Project, *, saved: bool) -> str:
 
     if saved:
         raise RunnerError(
-            'git.publish_at = "end" builds on a new branch, so no saved plan can run',
+            'a saved plan cannot run with git.publish_at = "end", which builds on a new branch',
             hint="run without --apply, or set RUNNER_GIT_PUBLISH_AT=task",
         )
     _require_alone(project)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
+from runner.app.build.build_request import BuildResult
 from runner.app.build.engine_setup import Options, run_engine
 from runner.app.build.preconditions import (
     confirm_removed_tasks,
@@ -19,7 +20,6 @@ from runner.app.build.preconditions import (
 )
 from runner.app.build.run_reports import facts_of, summary_of
 from runner.app.build.session import Session
-from runner.app.build.types import BuildResult
 from runner.errors import ExitCode, RunnerError
 from runner.history.change import ChangePreview, plan_change, quote_of, record_change
 from runner.history.revert import take_back
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from runner.app.artifacts import artifact_export
     from runner.app.build import saved_file
-    from runner.app.build.types import BuildRequest
+    from runner.app.build.build_request import BuildRequest
     from runner.app.change import change_text, transaction
     from runner.app.change.transaction import Transaction
     from runner.app.observer import Observer
@@ -195,13 +195,14 @@ def open_draft_requests(session: Session, say: Callable[[str], None]) -> None:
         return
     there = publish.publisher(session.project.root, session.repository, session.project.environ)
     if isinstance(there, str):
-        say(f"note: no draft pull request is opened: {there}")
+        say(f"note: cannot open draft pull requests: {there}")
         return
     for task, branch in drafts.items():
         try:
             address = _open(there, session, task, branch)
         except RunnerError as error:
-            say(f"note: no draft pull request for {task}: {error.message}: {error.detail}")
+            why = f"{error.message}: {error.detail}"
+            say(f"note: cannot open a draft pull request for {task}: {why}")
         else:
             say(f"{task}: draft pull request {address}")
 
@@ -265,7 +266,7 @@ def notify(session: Session, summary: Summary, say: Callable[[str], None]) -> No
 # --- plan directives ------------------------------------------------------------------
 
 
-_GO_BACK = "go back and rebuild them in this run? [y/N] "
+_GO_BACK = "go back and rebuild these tasks in this run? [y/N] "
 
 
 def apply_directives(
@@ -312,7 +313,7 @@ def _confirm_replays(session: Session, ids: Sequence[str], asker: Asker | None) 
     if asker is not None and asker.choose("\n".join(previews), _GO_BACK) in ("y", "yes"):
         return
     raise RunnerError(
-        f"!replay in {', '.join(map(display, ids))} restarts tasks; nothing has run",
+        f"!replay in {', '.join(map(display, ids))} would rebuild landed tasks; nothing has run",
         detail="" if asker else "\n".join(previews),
         hint="`runner run --yes --reuse` lands their recorded work again, `runner run --yes` "
         "rebuilds them; or remove the line",

@@ -113,7 +113,8 @@ def run_for_tasks(
         own = project.documents
         if unseen := [one.path for one in repository.state().dirty if one.path not in own]:
             more = " …" if len(unseen) > 3 else ""  # noqa: PLR2004 - three fit in a line
-            say(f"note: runs on HEAD; ignored, since not committed: {', '.join(unseen[:3])}{more}")
+            names = ", ".join(unseen[:3])
+            say(f"note: the command runs on HEAD, without uncommitted changes: {names}{more}")
         head, claims = repository.head().commit or "", ResourceLocks(capacity, owned)
         count = max(1, min(settings.build.jobs, len(tasks)))
         with open_slots(project, repository, count) as opened:

@@ -129,7 +129,7 @@ def _format_edit(task: Task, tasks: Sequence[Task], session: Session) -> Iterato
     known = [state.task(one.id) for one in (task, *behind)]
     used = sum((one.usage for one in known), Usage())
     seconds = sum(one.typical_seconds for one in known)
-    yield f"  took {duration(seconds)} before{f', {cost(used)}' if cost(used) else ''}"
+    yield f"  took {duration(seconds)} in earlier attempts{f', {cost(used)}' if cost(used) else ''}"
 
 
 def _format_difference(task: Task, tasks: Sequence[Task], session: Session) -> Iterator[str]:

@@ -492,7 +492,8 @@ def _take_in(
     try:
         tip = lease.look_again()
         if end_lease.join(repository, lease.name, lease.branch, tip):
-            say(f"{display(lease.name)} has moved: merged {tip[:12]}; everything is re-tested")
+            merged = f"has new commits, merged up to {tip[:12]}; everything is re-tested"
+            say(f"{display(lease.name)} {merged}")
         is_merged = end_lease.has_merges(repository, tip)
     except RunnerError as error:
         say(f"note: {error.message}; nothing was published. hint: {error.hint}")

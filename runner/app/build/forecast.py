@@ -193,7 +193,7 @@ def forecast_lines(
         yield f"order: {' '.join(map(display, seen.order))}"
         yield f"critical path: {' → '.join(map(display, seen.critical_path))}"
         jobs = project.settings.build.jobs
-        by = "by past durations" if seen.known else "if each took a second"
+        by = "based on past durations" if seen.known else "assuming 1 s a task"
         yield f"about {duration(seen.seconds)} with {jobs} at once, {by}"
     for id_, note in foresight.lacking.items():
         yield f"would be BLOCKED: {display(id_)} {display(tasks[id_].title)} — {display(note)}"

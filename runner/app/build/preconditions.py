@@ -123,7 +123,7 @@ def _notices(
         names = ", ".join(facts.submodules)
         yield f"submodules are not checked out (git submodule update --init): {names}"
     if facts.lfs:
-        yield "Git LFS files are seen as pointers, and tasks cannot write them"
+        yield "tasks see Git LFS files as pointers and cannot write them"
     if facts.autocrlf:
         yield "line endings are converted on checkout: tasks see and land them as git stores them"
     if facts.sparse:
@@ -161,7 +161,7 @@ def _warn_without_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
     why = f": {reason}" if reason else ""
     if sandbox.encloses:
         return ()
-    lines = [f"commands run with your own rights, no sandbox{why}"]
+    lines = [f"commands run with all your permissions, without a sandbox{why}"]
     if any(task.held_out_contracts or task.test_author for task in plan.tasks):
         lines.append("held-out tests are not hidden: an implementer could read their files")
     if project.settings.sandbox.kind == "none":
@@ -175,7 +175,11 @@ def _warn_without_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
 def _without_compilers(project: Project) -> tuple[str, ...]:
     """Return a line for missing compilers, now rather than in the middle of the run."""
     missing = ", ".join(requirements.find_missing_compilers(project))
-    return (f"compilers not on PATH, so their files are refused: {missing}",) if missing else ()
+    return (
+        (f"changed files are rejected, since their compilers are not on PATH: {missing}",)
+        if missing
+        else ()
+    )
 
 
 def _is_unseen(task: Task, settings: Settings) -> bool:

@@ -1,7 +1,4 @@
-"""Open the sandbox of this machine, and list what a run would prepare for a task.
-
-The latter is asked without a run: nothing is locked or written.
-"""
+"""Prepare tasks as a run does, for a run and for commands that only ask; nothing is written."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ from runner.text.wording import refusal_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from runner.app.build.build_request import BuildResult
     from runner.app.build.session import Session
-    from runner.app.build.types import BuildResult
-    from runner.app.write import analysis
+    from runner.app.write import static_checks
     from runner.journal.events import Record
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from runner.report.console import Console
     from runner.report.results import Results
 else:
-    analysis = lazy_module("runner.app.write.analysis")
+    static_checks = lazy_module("runner.app.write.static_checks")
     github_annotations = lazy_module("runner.report.annotations")
     xml_reports = lazy_module("runner.report.xml_reports")
     sarif = lazy_module("runner.report.sarif")
@@ -215,7 +215,7 @@ def sarif_of(results: Results, project: Project, state: RunState) -> str:
         for finding in task.findings
     )
     attempts = {task.id: state.task(task.id).last_attempt for task in results.tasks}
-    scanned = analysis.load_findings_of(project.root, attempts)
+    scanned = static_checks.load_findings_of(project.root, attempts)
     places = (replace(one, path=results.place(one.path)) for one in scanned)
     return sarif.sarif_document([*checks, *map(sarif.of_sast, places)])
 

@@ -318,7 +318,7 @@ class Session(Struct, dict=True):
 
     def let_go(self, task: str) -> None:
         """Discard the held changes of a task."""
-        with self.journal.tolerate(f"{task}: its held files stay"):
+        with self.journal.tolerate(f"cannot remove the held files of {task}"):
             let_go(self.repository, task)
             self.staging.remove(self.staging.list(task))
 
@@ -366,7 +366,7 @@ class Session(Struct, dict=True):
         head = self.repository.head().commit
         if self.held_out is None or not head:
             return
-        with self.journal.tolerate(f"{task.id}: landed files stay in the store"):
+        with self.journal.tolerate(f"landed files of {task.id} stay in the held-out store"):
             for one in task.held_out_files:
                 blob = self.repository.blob(head, one.path)
                 if blob is not None and digest_of(blob) == one.digest:

@@ -221,7 +221,7 @@ def _coverage(trial: Trial) -> Iterator[str]:
     found = trial.covered
     how = "its plan" if trial.plan is not None else "its Output files"
     made = len(set(found.planned) & set(found.produced))
-    yield f"planned by {how}: {len(found.planned)}; produced: {made}"
+    yield f"files planned by {how}: {len(found.planned)}; produced: {made}"
     for word, paths in (("missing", found.missing), ("unplanned", found.unplanned)):
         if paths:
             yield f"  {word}: {', '.join(map(display, paths))}"

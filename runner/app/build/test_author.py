@@ -69,7 +69,7 @@ from runner.writes.pipeline import WriteRules, admit_writes, compile_writes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.app.build.types import BuildRequest
+    from runner.app.build.build_request import BuildRequest
     from runner.app.inspect.test_frameworks import TestFramework
     from runner.app.observer import Observer
     from runner.held_out.store import HeldOutStore
@@ -159,10 +159,10 @@ def _return_mutants(session: Session, task: Task, observer: Observer, asker: Ask
     held = session.journal.state.task(task.id).held
     mutants = session.project.held_out.store.read_survivors(task.id, held.tree if held else "")
     # Record first: a call cut off by a crash is not repeated.
-    event = TaskApproved(by="runner", note="its test author gets the surviving mutants")
+    event = TaskApproved(by="runner", note="its test author writes tests for surviving mutants")
     session.journal.note(event, task=task.id, durable=True)
     session.project.held_out.store.drop_survivors(task.id)
-    observer.say(f"{task.id}: {task.test_author} gets the mutants that no test notices")
+    observer.say(f"{task.id}: {task.test_author} writes tests for surviving mutants")
     if mutants and (why := _Author(session, task, observer, asker, mutants).work()):
         kept = f"no tests were added for surviving mutants: {why}"
         session.journal.note(TaskApproved(by="runner", note=kept), task=task.id)
@@ -207,7 +207,9 @@ class _Author(Struct):
         """Return the author's implementer; raise WaitsError where it cannot start."""
         project, task = self.session.project, self.task
         if not items_of(task):
-            raise WaitsError("Test author needs Acceptance items with ids, such as `A1: …`")
+            raise WaitsError(
+                "the field Test author needs Acceptance items with IDs, such as `A1: …`"
+            )
         chosen = choose(replace(task, implementer=task.test_author, model=""), project.settings)
         if isinstance(chosen, Finding):
             raise WaitsError(chosen.message)
@@ -223,7 +225,7 @@ class _Author(Struct):
             self.session.journal, project.settings, {task.id: task}, self.observer.say
         )
         if used := budget.find_exhausted(task, self.session.journal.state.task(task.id)):
-            raise WaitsError(f"used {used}")
+            raise WaitsError(f"its budget is used up: {used}")
         return chosen, budget
 
     @property

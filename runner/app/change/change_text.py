@@ -65,7 +65,7 @@ def change_lines(entry: RecordedChange) -> Iterator[str]:
     named = [one.id for one in seen.stale if not one.via]
     yield f"next: runner review; runner approve {' '.join(named)}" if named else "next: runner"
     if named and len(seen.stale) > len(named):
-        yield "dependents are re-tested, and rebuilt only if its interface changes"
+        yield "dependents are re-tested, and rebuilt only if an interface changes"
 
 
 def change_document(entry: RecordedChange) -> str:
@@ -128,12 +128,12 @@ def replay_preview(seen: Replay) -> Iterator[str]:
     back = seen.back
     yield f"back to {short(seen.checkpoint)}:"
     yield f"  {plural(len(back.tasks), 'task')} PENDING again: {_first(back.tasks)}"
-    yield f"  {plural(len(back.changes), 'file')} as they were then:"
+    yield f"  {plural(len(back.changes), 'file')} restored:"
     yield from (f"    {one.action} {display(one.path)}" for one in back.changes[:_SHOWN])
     if len(back.changes) > _SHOWN:
         yield f"    … and {len(back.changes) - _SHOWN} more"
     if seen.by_hand:
-        yield f"  {plural(len(seen.by_hand), 'manual commit')} since then: their files stay"
+        yield f"  files of {plural(len(seen.by_hand), 'manual commit')} since then stay"
     yield f"  current HEAD saved as refs/runner/{back.kept}"
     took = f"about {duration(seen.seconds)}" if seen.seconds else ""
     spent = ", ".join(filter(None, [took, cost(seen.usage)]))
@@ -150,7 +150,7 @@ def replay_lines(done: Replayed) -> Iterator[str]:
     """Yield the effects of a replay, done or in a dry run."""
     seen, back, commit = done.replay, done.replay.back, done.commit
     if seen.nothing:
-        yield f"nothing came after {short(seen.checkpoint)}"
+        yield f"nothing landed after {short(seen.checkpoint)}"
     elif not commit:
         yield from replay_preview(seen)
         yield "nothing was changed"
@@ -187,7 +187,7 @@ def rebuild_lines(found: Sequence[RebuiltStep], steps: int) -> Iterator[str]:
     if last.divergence:
         yield f"{_name(last.step)} diverges: {display(last.divergence)}"
         yield from (f"  {display(line)}" for line in last.detail.splitlines()[-8:])
-        yield f"identical before it: {len(found) - 1} of {plural(steps, 'step')}"
+        yield f"identical before this step: {len(found) - 1} of {plural(steps, 'step')}"
         return
     seconds = _seconds(found)
     yield (
@@ -229,7 +229,8 @@ def commit_lines(writes: CommittedWrites) -> Iterator[str]:
         yield f"{short(commit) or 'would commit'} {name}: {plural(len(group.changes), 'file')}"
         yield from (f"  {change.action} {display(change.path)}" for change in group.changes)
     for path, task in found.joined:
-        yield f"{display(path)}: only its last version is logged, so {display(task)} gets all of it"
+        why = "only its last version is logged, so all of it goes to"
+        yield f"{display(path)}: {why} {display(task)}"
     for path, reason in found.left:
         yield f"not committed: {display(path)} ({display(reason)})"
     if not found.groups:

@@ -72,7 +72,10 @@ def _group_writes(
 ) -> Grouped:
     ongoing = repository.state().ongoing
     if ongoing:
-        raise RunnerError(f"a {ongoing} is in progress", hint="finish or abort it")
+        raise RunnerError(
+            f"a {ongoing} is in progress",
+            hint=f"finish it (git {ongoing} --continue) or abort it (--abort)",
+        )
     graph = TaskGraph.of(tasks.values())
     places = {id_: at for at, id_ in enumerate(graph.order())}
     landings = find_kept_landings(repository)

@@ -238,7 +238,7 @@ def fault_document(found: MapCheck) -> str:
 def row_lines(found: MapRows) -> Iterator[str]:
     """Yield the proposed ownership rows."""
     for one in found.rows:
-        remark = "" if one.certain else "  (its commits only mention it)"
+        remark = "" if one.certain else "  (commit messages name the task, no trailer does)"
         yield f"{display(one.path)}  {display(', '.join(one.tasks))}{remark}"
 
 
@@ -247,7 +247,7 @@ def row_remarks(found: MapRows, *, written: bool) -> Iterator[str]:
     left = found.unowned - len(found.rows)
     yield f"{plural(len(found.rows), 'row')} {'written' if written else 'proposed'}"
     if left:
-        yield f"git shows no task for {plural(left, 'file')}"
+        yield f"{plural(left, 'file')} of no known task"
     if found.rows and not written:
         yield f"hint: runner plan ownership propose --write adds them to {OWNERSHIP_MAP}"
 

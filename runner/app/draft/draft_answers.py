@@ -292,7 +292,7 @@ def _propose_author(project: Project, one: DraftProposed, tasks: Iterable[Task])
     ]
     if named:
         ids, name = join_few([display(id_) for id_, _ in named]), display(named[0][1])
-        yield f"proposal: `- Test author: {name}` in {ids} has another session write held-out tests"
+        yield f"with `- Test author: {name}` in {ids}, another session writes held-out tests"
         yield f"before the work starts: runner edit DRAFT-{one.number}"
 
 

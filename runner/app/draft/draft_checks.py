@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from runner.app.inspect.unready_tasks import unready
-from runner.app.inspect.unresolved_references import find_unmade
+from runner.app.inspect.plan_warnings import find_unmade, unready
 from runner.model import Status
 from runner.model.grades import is_document
 from runner.plan.checks import check_plan
@@ -158,7 +157,10 @@ def _line(reading: DraftReading, id_: str, problem: Problem, source: str) -> int
 def _places(reading: DraftReading) -> Iterator[Remark]:
     for section in reading.sections:
         if section.status is not Status.PENDING:
-            yield Remark(reading.line_of(section.id), f"{section.id} is {section.status}")
+            yield Remark(
+                reading.line_of(section.id),
+                f"{section.id} is {section.status}: a draft must be PENDING",
+            )
         lacks = "output files" if not section.outputs else "test contracts"
         documents = section.outputs and all(map(is_document, section.outputs))
         if not (section.proofs or section.is_milestone or documents):

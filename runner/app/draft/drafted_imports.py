@@ -168,7 +168,7 @@ def _notes(
     if left:
         notes.append(f"{join_few(left)}: left as imported, without a proof")
     if refused:
-        first = f"; first {mistakes[0]}" if mistakes else ""
+        first = f"; the first problem: {mistakes[0]}" if mistakes else ""
         notes.append(f"answers for {plural(len(refused), 'task')} were not usable{first}")
     return tuple(notes)
 
@@ -199,8 +199,10 @@ class _Batch(Struct):
         mistakes, taken_out, merged = list(reading.mistakes), list(reading.taken_out), []
         for one in reading.sections:
             if (own := ours.get(one.id)) is None:
-                why = f"{one.id} is not one of the tasks to answer for"
-                mistakes.append(Remark(reading.line_of(one.id), why, "answer only for these"))
+                why = f"{one.id} is not a task of the request"
+                mistakes.append(
+                    Remark(reading.line_of(one.id), why, "answer only for tasks of the request")
+                )
                 continue
             if plain_title(one.title) != plain_title(own.title):
                 taken_out.append(Remark(reading.line_of(one.id), f"a different title for {one.id}"))

@@ -58,7 +58,7 @@ def format_headline(result: GateResult) -> str:
     of = f" of {total}" if total != count else ""
     tests = plural(count, noun) + (" of tests" if noun == "file" else "")
     parts = " and ".join([f"{tests}{of}", *(f"`{display(one)}`" for one in chosen)])
-    counts = f"{tasks}{parts} may change result"
+    counts = f"{tasks}{parts} may be affected"
     if not result.breaks:
         return f"{counts}; nothing breaks"
     return f"{counts}; {'; '.join(map(_format_break, result.breaks[:_MOST_FAILING]))}"

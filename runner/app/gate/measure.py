@@ -135,7 +135,7 @@ class GateMeasurement(Struct, frozen=True):
         if found.merge.conflicts:
             return GateResult(found)
         if not found.changes:
-            return GateResult(found, skipped="the base already has all of its changes")
+            return GateResult(found, skipped="the base already has all changes of the branch")
         suite = load_suite(self.project, self.repository, found.merge.commit, asked.tests)
         # Trust the merge result's commands: they may differ from the base's.
         self.trust(suite)
@@ -314,10 +314,10 @@ class GateMeasurement(Struct, frozen=True):
         same = failing & {test for one in before for test in one.failing}
         if same:
             if len(failing) == 1:
-                yield "the test that fails here fails on the base as well"
+                yield "the failed test also fails on the base"
                 return
             many = "all" if same == failing else f"{len(same)} of"
-            yield f"{many} {len(failing)} tests that fail here fail on the base as well"
+            yield f"{many} {len(failing)} failed tests also fail on the base"
 
     def _prove(
         self, commit: str, wanted: tuple[tuple[Task, str], ...], *, observed: bool = False
@@ -338,7 +338,7 @@ class GateMeasurement(Struct, frozen=True):
         head = self.repository.resolve(self.request.head) or ""
         suite = load_suite(self.project, self.repository, head, self.request.tests)
         if suite.plan:
-            why = "with a plan, its tasks record what their tests ran"
+            why = "no test map is needed with a plan: its tasks record what their tests ran"
             found = MeasuredPullRequest("the base", MergeResult(head, head, head))
             return GateResult(found, suite, skipped=why), 0
         self.trust(suite)

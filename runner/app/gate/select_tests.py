@@ -358,7 +358,7 @@ def _explain_whole(differing: tuple[TreeChange, ...]) -> str:
         if {one.old_mode, one.new_mode} - {0, *_PLAIN}:
             return f"{path} is or was a link or a submodule"
         if 0 not in (one.old_mode, one.new_mode) and one.old_mode != one.new_mode:
-            return f"{path} is executable on one side only"
+            return f"{path} has a changed executable bit"
         if one.path.startswith("../"):
             return f"{path} is outside the project"
     return ""

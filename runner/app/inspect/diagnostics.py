@@ -178,7 +178,7 @@ def _repository(project: Project) -> Iterator[Diagnostic]:
     carried = {
         "HEAD is detached: commits land on no branch": facts.head.detached,
         f"submodules are not checked out: {join_few(facts.submodules)}": bool(facts.submodules),
-        "Git LFS files are seen as pointers": facts.lfs,
+        "tasks see Git LFS files as pointers": facts.lfs,
         "line endings are converted on checkout": facts.autocrlf,
         "the checkout is sparse: tasks see the whole tree": facts.sparse,
         "the clone is shallow: older landings are missing": facts.shallow,

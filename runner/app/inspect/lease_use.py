@@ -110,11 +110,15 @@ def examine_remote(project: Project) -> Iterator[Diagnostic]:
 def _compare(what: str, branch: str, there: str | None, here: str | None) -> Diagnostic:
     shown = display(branch)
     if there is None:
-        return Diagnostic(what, State.NOTE, f"it has no branch {shown} yet", "git push")
+        return Diagnostic(what, State.NOTE, f"branch {shown} does not exist there yet", "git push")
     if there != here:
         hint = "git pull --rebase, git push"
-        return Diagnostic(what, State.NOTE, f"its {shown} is at another commit than yours", hint)
-    return Diagnostic(what, State.OK, f"it answers, and its {shown} is at your commit")
+        return Diagnostic(
+            what, State.NOTE, f"branch {shown} has another commit there than here", hint
+        )
+    return Diagnostic(
+        what, State.OK, f"reachable; branch {shown} has the same commit there and here"
+    )
 
 
 def _try_branch(what: str, branch: str, refusal: str | None) -> Diagnostic:
@@ -146,7 +150,12 @@ def _try_leases(what: str, remote: Remote) -> Diagnostic:
             break
         refusal = made.output
     text = f"leases do not work there: {' '.join(refusal.split())}"
-    return Diagnostic(what, State.MISSING, text, "publish needs atomic pushes of its own refs")
+    return Diagnostic(
+        what,
+        State.MISSING,
+        text,
+        "git.publish needs a remote that accepts atomic pushes of these refs",
+    )
 
 
 def lease_document(seen: LeaseView, *, taken: bool) -> str:
@@ -178,9 +187,11 @@ def lease_text(seen: LeaseView) -> str:
     if there.lease.reason:
         text += f"\ntaken manually: {display(there.lease.reason)}"
     if there.is_over:
-        return text + f"\nunchanged for {there.unchanged:.0f} s: the next run takes it over"
+        return (
+            text + f"\nnot renewed for {there.unchanged:.0f} s: the next run takes the lease over"
+        )
     if there.unchanged:
-        text += f"\nunchanged for {there.unchanged:.0f} s, as seen from this clone"
+        text += f"\nnot renewed for {there.unchanged:.0f} s, as seen from this clone"
     return text
 
 
@@ -189,5 +200,5 @@ def takeover_text(seen: LeaseView) -> str:
     there, branch = seen.standing, display(seen.branch)
     whose = f"taken from {there.lease.who}" if there.value is not None else "taken; it was free"
     again = f"without a run it expires after {seen.seconds:g} s"
-    how = seen.first or "runner run continues with it"
+    how = seen.first or "the next `runner run` uses it"
     return f"the lease of {branch}: {whose}\n{how}; {again}"

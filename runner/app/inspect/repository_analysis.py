@@ -378,7 +378,7 @@ def analysis_lines(found: Analysis) -> Iterator[str]:
     yield f"imported most: {_listed([f'{path} by {count}' for path, count in most])}"
     hot = [f"{one.path} in {plural(one.commits, 'commit')}" for one in found.hot_files]
     yield f"changed most: {_listed(hot)}"
-    yield from (f"cut: {one}" for one in found.cut)
+    yield from (f"truncated: {one}" for one in found.cut)
     yield from (f"note: {one}" for one in found.notes)
 
 

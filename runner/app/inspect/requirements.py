@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from runner.app.write import analysis
+    from runner.app.write import static_checks
     from runner.model import Task
     from runner.project import Project
 else:
-    analysis = lazy_module("runner.app.write.analysis")
+    static_checks = lazy_module("runner.app.write.static_checks")
 
 _ROOT_ALONE = frozenset({"sudo", "doas", "pkexec"})
 
@@ -59,7 +59,7 @@ def plan_signs(project: Project) -> Iterator[Diagnostic]:
     yield from _agents(project, reading.plan.tasks)
     yield from _compilers(project)
     outputs = (path for task in reading.plan.tasks for path in task.outputs)
-    yield from analysis.analysis_signs(project, outputs)
+    yield from static_checks.analysis_signs(project, outputs)
     yield from _secrets(project, reading.plan.tasks)
     yield from _root(project, reading.plan.tasks)
 
@@ -206,7 +206,10 @@ def _secrets(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
             yield Diagnostic(f"secret {name}", State.OK, f"from a {source}, read in each attempt")
             continue
         if permitted is not None and name not in permitted:
-            text, hint = "your settings do not allow tasks to use it", f'add "{name}" to secrets'
+            text, hint = (
+                "your settings do not allow tasks to use it",
+                f'add "{name}" to sandbox.secrets',
+            )
         elif not project.environ.get(name):
             text, hint = f"not set; {_name_users(ids)}", f"export {name}=…"
         else:
@@ -218,4 +221,4 @@ def _secrets(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
 def _root(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
     ids = [task.id for task in tasks if needs_root(task, project.settings.gates_for(task.type))]
     if ids:
-        yield Diagnostic("root", State.NOTE, f"{join_few(ids)}: BLOCKED at once; do it yourself")
+        yield Diagnostic("root", State.NOTE, f"{join_few(ids)} will be BLOCKED: do it yourself")

@@ -204,7 +204,7 @@ def _evidence(
     yield from _field("By the runner", ", ".join(ran))
     yield from _field("Done at", moment(evidence.done_at) if evidence.done_at else "")
     commit = display(evidence.commit) if digests else short(evidence.commit)
-    yield from _field("Commit", commit or "none: it changed nothing")
+    yield from _field("Commit", commit or "none: the task changed no file")
     if digests:
         yield from _field("Tree", display(evidence.tree))
         yield from _field("Digest, what", evidence.spec.what)

@@ -11,7 +11,6 @@ from runner.app.build.preconditions import require_suitable
 from runner.app.build.run_status import SHIP, last_ship_tag
 from runner.app.build.session import Session
 from runner.app.inspect.validation import check_sound
-from runner.app.prove.attestation import attest_ship
 from runner.app.prove.prove_again import (
     find_proven_words,
     grades_after,
@@ -20,6 +19,7 @@ from runner.app.prove.prove_again import (
     verify_all,
 )
 from runner.app.prove.publish import last_verification
+from runner.app.prove.task_evidence import attest_ship
 from runner.app.prove.verified_tree import find_unverified_tasks, grades_in
 from runner.app.prove.verify_done import mark_failing_stale
 from runner.errors import ExitCode, RunnerError
@@ -199,7 +199,7 @@ def _refuse_missing_files(
         gone[id_] = f"{path} is not in any commit"
     if gone:
         raise _refuse(
-            *(session, subjects, f"DONE without its files: {join_few(list(gone))}"),
+            *(session, subjects, f"files of DONE tasks are missing: {join_few(list(gone))}"),
             detail="\n".join(f"  {display(id_)}: {display(why)}" for id_, why in gone.items()),
             hint="restore the files and commit them, or rebuild the task: "
             f"runner change {next(iter(gone))} ...",

@@ -394,7 +394,7 @@ def verify_at_end(
     if verified.passed:
         carry_known(project, before, Moment.of(event.head, session.journal))
         return frozenset()
-    say("\n".join(["the whole tree, tested together, fails:", *_format_shortfalls(verified)]))
+    say("\n".join(["the whole tree failed its verification:", *_format_shortfalls(verified)]))
     return _mark_stale(session, verified, state, board) or frozenset({ExitCode.FAILED})
 
 

@@ -25,7 +25,7 @@ from runner.project import Project
 from runner.repo.read import Repository
 from runner.secrets.redact import redact
 from runner.text.display import display
-from runner.text.wording import finding_lines, join_few
+from runner.text.wording import finding_lines, join_few, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -86,7 +86,8 @@ def check_stop(folder: Path, environ: Mapping[str, str], session: str) -> StopAn
         return StopAnswer(changed=paths, note="; ".join(unrun))
     times = int(note.get("sent_back", 0)) if isinstance(note.get("sent_back"), int) else 0
     if times >= MOST_SENT_BACK:
-        message = f"{len(failed)} still fail after {times} reminders: runner impact --run"
+        tests = plural(len(failed), "test")
+        message = f"{tests} still failing after {times} reminders: runner impact --run"
         return StopAnswer(changed=paths, note=message)
     _write(project, session, {**note, "sent_back": times + 1})
     return StopAnswer(failed, paths)

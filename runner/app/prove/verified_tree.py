@@ -209,13 +209,13 @@ def find_verification(
     if state.whole_head == head:
         fell_short = bool(state.failed_tree)
     elif not (state.failed_tree or state.verified_tree):
-        return KnownTree("note: not verified as a whole: runner verify --all")
+        return KnownTree("note: the whole tree is not verified: runner verify --all")
     else:
         keys = _keys(project, state, head, repository)
         fell_short = state.failed_tree in keys
         if not fell_short and state.verified_tree not in keys:
             last = f" since {state.whole_head[:12]}" if state.whole_head else ""
-            return KnownTree(f"note: not verified as a whole{last}: runner verify --all")
+            return KnownTree(f"note: the whole tree is not verified{last}: runner verify --all")
     if not fell_short:
         return KnownTree()
     note = "this tree failed its last verification: runner verify --all shows where"

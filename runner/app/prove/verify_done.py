@@ -13,7 +13,6 @@ from runner.app.change.impact_question import knowledge_for
 from runner.app.change.transaction import open_transaction
 from runner.app.inspect.validation import check_sound
 from runner.app.inspect.view import View
-from runner.app.prove.find_evidence import load_evidence
 from runner.app.prove.prove_again import (
     find_proven_words,
     grades_after,
@@ -24,6 +23,7 @@ from runner.app.prove.prove_again import (
     verify_all,
     why_stale,
 )
+from runner.app.prove.task_evidence import load_evidence
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskStaled
 from runner.journal.lock import RunLock
@@ -203,7 +203,7 @@ def mark_failing_stale(project: Project, verified: Verified, say: Say) -> tuple[
                 transaction.finish()
                 return tuple(one.task for one in now)
     except RunnerError as error:
-        say(f"note: not recorded: {error.message}")
+        say(f"note: the result is not recorded: {error.message}")
     return ()
 
 
@@ -228,7 +228,7 @@ def _prove_words(
             transaction.finish()
             return {id_: transaction.state.task(id_) for id_, *_ in now}
     except RunnerError as error:
-        say(f"note: not recorded: {error.message}")
+        say(f"note: the result is not recorded: {error.message}")
     return {}
 
 
@@ -252,7 +252,7 @@ def _list_unseen_files(project: Project, repository: Repository, say: Say) -> tu
     found = tuple(path for path in paths if path not in own)
     if found:
         shown = ", ".join(found[:_SHOWN]) + (" …" if len(found) > _SHOWN else "")
-        say(f"note: HEAD is tested; ignored, since not committed: {shown}")
+        say(f"note: HEAD is tested, without uncommitted changes: {shown}")
     return found
 
 
@@ -269,7 +269,7 @@ def _remember(
         ):
             journal.append(event, task=task, attempt=attempt, durable=True)
     except RunnerError as error:
-        say(f"note: not recorded: {error.message}")
+        say(f"note: the result is not recorded: {error.message}")
 
 
 def task_document(found: VerifiedTask) -> str:
@@ -317,18 +317,18 @@ def task_lines(found: VerifiedTask) -> Iterator[str]:
     """Yield the result of verifying one task, and its differences from the evidence."""
     yield from _inspected_lines(found.now)
     if found.differences:
-        yield "differs from its evidence:"
+        yield "the result differs from the evidence:"
         yield from (f"  {one.check}: {one.text}" for one in found.differences)
     elif found.evidence is None:
-        yield "no evidence to compare with"
+        yield "there is no evidence to compare with"
     elif found.unproven and strongest(found.now.proofs) in (None, *PROVES_NOTHING):
         yield f"as before, no check ran that could prove it: {display(found.unproven)}"
     else:
-        yield "it agrees with its evidence"
+        yield "the result agrees with the evidence"
     yield _verdict(found.verified, passed=found.passed)
     if found.was_stale and found.passed:
         how = f"runner approve {display(found.now.task)} --reuse"
-        yield f"it stays STALE until you accept the existing code: {how}"
+        yield f"the task stays STALE until you accept the existing code: {how}"
 
 
 def whole_lines(

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from runner import effects
 from runner.app.inspect.view import View
-from runner.app.write import compile_check
+from runner.app.write import static_checks
 from runner.app.write.workplace import Workplace
 from runner.config.paths import expand_home
 from runner.errors import ExitCode, RunnerError
@@ -211,7 +211,10 @@ class _Move:
                 f"runner run {self.task.id} --rebuild",
             )
         if ongoing := self.repository.state().ongoing:
-            raise RunnerError(f"a {ongoing} is in progress", hint="finish it or abort it")
+            raise RunnerError(
+                f"a {ongoing} is in progress",
+                hint=f"finish it (git {ongoing} --continue) or abort it (--abort)",
+            )
         view = View.of(self.project)
         if view.live is not None and view.states[self.task.id].status is Status.IN_PROGRESS:
             raise RunnerError(
@@ -258,8 +261,10 @@ class _Move:
             raise RunnerError("this file is empty", where=path, hint="write its tests first")
         most = ProposalBounds.of(self.project.settings).file_size
         if size > most:
-            hint = f"hold out a smaller file, or raise limits.proposal_file_size ({most} bytes)"
-            raise RunnerError(f"this file has {size} bytes", where=path, hint=hint)
+            hint = "hold out a smaller file, or raise limits.proposal_file_size"
+            raise RunnerError(
+                f"this file has {size} bytes, more than the limit of {most}", where=path, hint=hint
+            )
 
     def _check(self, path: str, content: bytes) -> bool:
         """Refuse what may not enter; return whether the file was in git before."""
@@ -268,7 +273,7 @@ class _Move:
         allowed = self.workplace.load_allow_list()
         found = (
             *scan_content(content, path, allowed=allowed),
-            *compile_check.compile_single_file(change, self.workplace),
+            *static_checks.compile_single_file(change, self.workplace),
         )
         for one in found:
             if one.refuses:

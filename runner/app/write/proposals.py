@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from runner import effects
-from runner.app.write import compile_check
+from runner.app.write import static_checks
 from runner.app.write.staged_states import (
     BY_HAND,
     StagedState,
@@ -154,12 +154,12 @@ class Proposals(Struct, frozen=True):
         if before is not None and replaced:
             self.staging.remember(before, StagedState.REPLACED)
         found = (*findings, *self.remarks(change))
-        found += compile_check.compile_in_project(change, self.workplace)
+        found += static_checks.compile_in_project(change, self.workplace)
         return ProposalResult(found, staged, replaced)
 
     def remarks(self, change: Change) -> tuple[Finding, ...]:
         """Return the findings for a person's decision: compile errors and suppression markers."""
-        found = compile_check.compile_single_file(change, self.workplace)
+        found = static_checks.compile_single_file(change, self.workplace)
         return (*found, *suppressions.marker_findings(change, self.current(change.path)))
 
     def _change(self, path: str, content: bytes) -> Change:
@@ -269,7 +269,7 @@ class Proposals(Struct, frozen=True):
                 hint="stage the proposal again for the current file",
                 code=ExitCode.CONFLICT,
             )
-        compile_check.require_compiled(change, self.workplace)
+        static_checks.require_compiled(change, self.workplace)
         how = WriteReview.EDITED if staged.run == _EDITED else WriteReview.APPLIED
         event = WriteReviewed(change.path, change.before, change.after, how.value, "person")
         # The approval is on disk before the bytes are in the tree: a kill in between leaves a

@@ -209,7 +209,7 @@ def _values_at(place: str, read_input: Callable[[int], bytes]) -> list[str]:
     chosen = at if column is None else {column: at[column]} if column in at else {}
     if not chosen:
         raise RunnerError(
-            "the scan finds nothing there",
+            "the scan finds nothing at this place",
             where=display_path(place),
             hint=f"runner pipeline secret-scan {display_path(name)} shows its findings",
         )

@@ -14,7 +14,7 @@ from runner.model import Status
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from runner.app.draft.draft_review import DraftVerdict
+    from runner.app.draft.drafting import DraftVerdict
     from runner.journal.session_events import DraftProposed
 
 

@@ -30,8 +30,7 @@ from runner import effects
 from runner.app.draft.draft_answers import approve_draft, decline_draft, find_draft
 from runner.app.draft.draft_checks import Target
 from runner.app.draft.draft_prompt import read_request_file
-from runner.app.draft.draft_review import review_draft
-from runner.app.draft.drafting import carry_drafter_trust
+from runner.app.draft.drafting import carry_drafter_trust, review_draft
 from runner.app.inspect.repository_analysis import analyse
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError
@@ -67,7 +66,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.app.artifacts import artifact_export
-    from runner.app.draft.draft_review import DraftVerdict
+    from runner.app.draft.drafting import DraftVerdict
     from runner.app.observer import Observer
     from runner.plan.document import Plan
     from runner.plan.outline import OutlineTask

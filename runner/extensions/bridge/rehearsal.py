@@ -23,7 +23,7 @@ from runner.text.display import display
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from runner.app.draft.draft_review import DraftVerdict
+    from runner.app.draft.drafting import DraftVerdict
     from runner.extensions.bridge.builder import CommandExit
     from runner.extensions.bridge.forge import Comment, Issue, PullRequest, Review
     from runner.journal.session_events import DraftProposed

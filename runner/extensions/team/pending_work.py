@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from sqlalchemy import select
 
-from runner.app.answer.review_order import assess, find_contract_documents
-from runner.app.answer.waiting import find_stale_work, list_built_changes, list_waiting
+from runner.app.answer.waiting import (
+    assess,
+    find_contract_documents,
+    find_stale_work,
+    list_built_changes,
+    list_waiting,
+)
 from runner.app.answer.waiting_document import digest_shown, list_words
 from runner.errors import ExitCode, RunnerError
 from runner.extensions.team.tables import shown

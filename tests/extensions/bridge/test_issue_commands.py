@@ -6,7 +6,7 @@ from issue_case import KilledError, Killing
 from msgspec.structs import replace
 from shop import BASE, DRAFT
 
-from runner.app.draft.draft_review import read_verdict, review_draft
+from runner.app.draft.drafting import read_verdict, review_draft
 from runner.app.observer import Silent
 from runner.extensions.bridge.builder import CommandExit
 from runner.project import Project

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from shop import BASE
 
 from runner.app.build.preconditions import carry_trust
-from runner.app.draft.draft_review import DraftVerdict
+from runner.app.draft.drafting import DraftVerdict
 from runner.config.trust import Trust
 from runner.errors import ExitCode, RunnerError
 from runner.model import ReviewMode
