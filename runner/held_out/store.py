@@ -384,10 +384,9 @@ class BlobPlace(NamedTuple):
 def find_blob(repository: Repository, path: str, content: bytes) -> BlobPlace | None:
     """Return where the repository or its alternates have a file's bytes; None for nowhere.
 
-    Nothing is fetched from a remote.
+    Nothing is fetched from a remote: no git of this program may, unless it is told to.
     """
-    # Older versions of git don't know the variable, but also fetch by no protocol.
-    git = repository.git.with_settings(("protocol.allow", "never"), GIT_NO_LAZY_FETCH="1")
+    git = repository.git
     blob = git.run("hash-object", "--no-filters", "--stdin", stdin=content).decode().strip()
     if git.ask("cat-file", "-e", blob).exit:
         return None

@@ -207,8 +207,8 @@ class _Move:
         if self.task.status is Status.DONE and self.asked.source is None:
             raise RunnerError(
                 f"{self.task.id} is DONE",
-                hint="its tests can be held out only while it is not DONE; to rebuild it: "
-                f"runner run {self.task.id} --rebuild",
+                hint="its tests can be held out only while it is not DONE; to build it again, "
+                f"set its status to PENDING, or: runner undo {self.task.id}",
             )
         if ongoing := self.repository.state().ongoing:
             raise RunnerError(
