@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -60,6 +61,12 @@ class Declared(Struct, frozen=True):
     """The only task type it applies to; empty for all."""
     runs: str = ""
     """Pattern that recognises a recipe running the same command."""
+    place: str = ""
+    """Folder in which it runs; empty for the root."""
+
+    def from_root(self, command: str) -> str:
+        """Return a command of this gate as the root runs it."""
+        return f"sh: cd {shlex.quote(self.place)} && {command}" if self.place else command
 
 
 def find_declared_gates(stack: Stack) -> tuple[Declared, ...]:
@@ -270,6 +277,6 @@ def nothing_to_check(
 def is_declared(task: Task, settings: Settings, gate: str, command: str) -> bool:
     """Return whether a gate comes from the repository's declarations, not from settings."""
     return any(
-        one.origin and f"gate:{one.name}" == gate and one.command == command
+        one.origin and f"gate:{one.name}" == gate and one.command.removeprefix("sh: ") == command
         for one in settings.gates_for(task.type)
     )

@@ -148,6 +148,8 @@ def _groups(table: dict[str, object]) -> set[str]:
 
 
 _PYTHON_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+MANIFESTS = (*_PYTHON_FILES, "package.json", "go.mod", "go.work", "Cargo.toml")
+"""Files that declare a language."""
 _NODE_LOCKS = (
     ("pnpm-lock.yaml", "pnpm"),
     ("yarn.lock", "yarn"),

@@ -14,7 +14,7 @@ from runner.config.sizes import format_size
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Network
-from runner.process.tools import NAMES
+from runner.process.tools import NAMES, find_installation, which
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -53,6 +53,8 @@ class CommandBounds(Struct, frozen=True):
     file_size: int | None = None
     hides: Callable[[str], bool] = lambda _path: False
     """Whether this path exists, but the sandbox shows something else in its place."""
+    search: Mapping[str, str] = {}
+    """The person's PATH, as an environment."""
 
 
 def add_place(
@@ -77,6 +79,7 @@ def add_place(
         processes=limits.processes,
         file_size=limits.file_size,
         hides=partial(mounts.hides, where=where, read=read) if sandbox.contains else bounds.hides,
+        search={"PATH": environ.get("PATH", "")},
     )
 
 
@@ -152,6 +155,12 @@ def _paths(tail: str, bounds: CommandBounds) -> str:
         if re.search(rf"(?<![\w/.-]){re.escape(other)}(?![\w.-])", output):
             shown = f'to read it, set sandbox.read = ["{other}"] in your own settings'
             return f"the sandbox hides {other}, a path of another repository or user; {shown}"
+    for name in _ABSENT.findall(tail):
+        program = which(name, bounds.search)
+        if program and bounds.hides(str(program)):
+            folder = find_installation(program.resolve())
+            shown = f'to show it: sandbox.read = ["{folder}"] in your own settings'
+            return f"the sandbox hides {program}; {shown}"
     silent = not tail.strip() or _UNOPENED.search(tail)
     named = _paths_in(bounds.command, bounds.home) if silent else []
     found = (*_find_denied_paths(tail, bounds.home), *((_NAMED, path) for path in named))
@@ -197,6 +206,8 @@ _UNOPENED = regex(
     r"|(?P<missing>[Nn]o such file or directory|ENOENT|not found|does not exist|[Cc]annot find"
     r"|MODULE_NOT_FOUND)"
 )
+_ABSENT = regex(r"([\w.+-]+)[^\w\s]?: (?:(?:command )?not found|No such file or directory)")
+"""A program that a shell, make or env did not find."""
 _PATH = regex(r"(?<![\w./~-])(~?/[^\s'\"`:,;<>()]+)")
 _LOOPBACK = r"(?:localhost|127\.|\[?::1)"
 

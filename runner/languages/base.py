@@ -88,8 +88,6 @@ class Compiler(Struct, frozen=True):
     """Prefix of the command that finds the project's own copy of the tool."""
     local: str = ""
     """Path of such a copy, below a folder at or above the manifest."""
-    version: str = ""
-    """Command that fails only if the compiler cannot start; empty: not checked."""
     unbuilt: Callable[[Path, str], str] | None = None
     """From tree and error to the package of this repository that is only not built yet."""
 

@@ -47,6 +47,14 @@ def which(name: str, environ: Mapping[str, str]) -> Path | None:
     return None
 
 
+def find_installation(program: Path) -> Path:
+    """Return the folder with all that a program needs: its packages or environment."""
+    for folder in reversed(program.parents):
+        if folder.name == "node_modules" or (folder / "pyvenv.cfg").is_file():
+            return folder
+    return program.parent
+
+
 def is_on_path(name: str, environ: Mapping[str, str]) -> bool:
     """Return whether an executable is on PATH; cached until a folder of PATH changes."""
     path = environ.get("PATH", os.defpath)

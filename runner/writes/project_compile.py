@@ -53,8 +53,6 @@ class CompileJob(Struct, frozen=True):
     paths: tuple[str, ...]
     search: str = ""
     """Shell lines that run first and are not shown."""
-    version: str = ""
-    """Command that fails only if the compiler cannot start; empty: not checked."""
 
 
 def compile_projects(
@@ -68,22 +66,23 @@ def compile_projects(
 
     Where one fails it runs `on_base`, too: an error that stood there as often is a note and refuses
     nothing. A project whose compiler fails for what nobody touched could take no change otherwise.
-    A compiler that cannot start, on the base either, is a warning; grammars still read its files.
+    A compiler that fails without a place, on the base for the same reason, could not run: that is
+    a warning, and grammars still read its files.
     """
     jobs = (*project_jobs(tree, paths), *command_jobs(paths, commands))
     unbuilt = {one.tool: one.unbuilt for one in compilers()}
     results = [(job, _run(job, run_command)) for job in jobs]
     failed = [job for job, weighed in results if any(one.line for one in weighed.findings)]
-    unable = [job for job, weighed in results if _cannot_start(job, weighed, run_command)]
+    unable = {job: weighed.unplaced for job, weighed in results if weighed.unplaced}
     earlier: dict[CompileJob, _CompileResult] = {}
     if (failed or unable) and on_base is not None:
         with on_base(()):
-            earlier = {job: _run(job, run_command) for job in failed}
-            unable = [
-                job for job in unable if _cannot_start(job, _run(job, run_command), run_command)
-            ]
-    else:
-        unable = []
+            earlier = {job: _run(job, run_command) for job in (*failed, *unable)}
+    unable = {
+        job: output
+        for job, output in unable.items()
+        if job in earlier and _is_same_failure(output, earlier[job].unplaced)
+    }
     found = [*_check_uncompiled(tree, paths, [job for job in jobs if job not in unable])]
     for job, now in results:
         if job in unable:
@@ -114,11 +113,10 @@ def _check_uncompiled(
                 yield wrong
 
 
-def _cannot_start(job: CompileJob, result: _CompileResult, run_command: RunCommand) -> bool:
-    """Return whether a failed job's compiler cannot even print its version there."""
-    if not job.version or not any(one.check == CHECK and not one.line for one in result.findings):
-        return False
-    return not run_command(job.search + job.version, folder=job.folder).passed
+def _is_same_failure(now: str, before: str) -> bool:
+    """Return whether each error line of an output, else all of it, was in the earlier one."""
+    errors = set(_ERROR.findall(now))
+    return errors <= set(_ERROR.findall(before)) if errors else now == before
 
 
 def _warn_unable(job: CompileJob, finding: Finding) -> Finding:
@@ -126,7 +124,7 @@ def _warn_unable(job: CompileJob, finding: Finding) -> Finding:
         finding,
         message=f"not compiled: {job.tool} {COULD_NOT_RUN}, with or without the change",
         severity=Severity.WARNING,
-        hint=f"`{job.version}` fails: install what its output names",
+        hint=f"`{job.line}` fails before the change, too: install what its output names",
     )
 
 
@@ -136,6 +134,8 @@ class _CompileResult(NamedTuple):
     findings: tuple[Finding, ...]
     others: int = 0
     """Number of error lines without a location."""
+    unplaced: str = ""
+    """Output of a failure that names no place."""
 
 
 def _without_old(job: CompileJob, now: _CompileResult, before: _CompileResult) -> Iterator[Finding]:
@@ -197,9 +197,7 @@ def project_jobs(tree: Path, paths: Iterable[str]) -> tuple[CompileJob, ...]:
             if folder is not None:
                 wanted.setdefault((compiler.tool, folder), []).append(path)
     return tuple(
-        CompileJob(
-            tool, chosen[tool].line, folder, tuple(about), chosen[tool].search, chosen[tool].version
-        )
+        CompileJob(tool, chosen[tool].line, folder, tuple(about), chosen[tool].search)
         for (tool, folder), about in wanted.items()
     )
 
@@ -282,10 +280,10 @@ def _run(job: CompileJob, run_command: RunCommand) -> _CompileResult:
     located = tuple(_locate(output, job.folder))
     if located and ran.ended == "exited":
         return _CompileResult(located, len(_ERROR.findall(output)) - len(located))
-    message = f"`{job.line}` ended with exit code {ran.exit}"
-    if ran.ended != "exited":
-        message = f"`{job.line}` timed out"
-    return _CompileResult((Finding(CHECK, message, path=job.paths[0], detail=ran.tail),))
+    is_over = ran.ended == "exited"
+    how = f"ended with exit code {ran.exit}" if is_over else "timed out"
+    finding = Finding(CHECK, f"`{job.line}` {how}", path=job.paths[0], detail=ran.tail)
+    return _CompileResult((finding,), unplaced=output if is_over else "")
 
 
 def _output(ran: Ran) -> str:

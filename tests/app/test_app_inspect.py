@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from workplace import PASSES, a_task
 
+from runner.app.build.discovered_gates import find_project_gates
 from runner.app.inspect import repository_analysis, statistics
 from runner.app.inspect.diagnostic import State
 from runner.app.inspect.diagnostics import examine
@@ -268,6 +269,10 @@ def test_stack_builds_tests_gates_packages_owners_imports_and_hot_files_are_told
             {"manage.py": "", "test_a.py": "from django.test import TestCase\n"},
             "django", "python manage.py test",
         ),
+        (
+            {"t/settings.py": "", "t/test_a.py": "from django.test import TestCase\n"},
+            "django", "python -m django test --settings=t.settings",
+        ),
         ({"go.mod": "module a\n", "a_test.go": "package a\n"}, "go test", "go test ./..."),
         (
             {"go.work": "go 1.19\nuse (\n\t./a\n\t./b/c\n)\n", "a/a_test.go": "package a\n"},
@@ -312,6 +317,32 @@ def test_a_project_that_declares_no_tests_is_tested_by_what_they_are_written_wit
     assert command in [one.command for one in analyse(project(workplace)).gates]
     workplace.commit({"Makefile": "test:\n\techo all\n"})
     assert command not in [one.command for one in analyse(project(workplace)).gates]
+
+
+def test_a_folder_of_another_language_is_tested_in_that_folder(workplace):
+    scripts = '{"name": "web", "scripts": {"test": "node --test"}}'
+    own = {"pyproject.toml": "[tool.pytest.ini_options]\n", "tests/test_a.py": ""}
+    workplace.commit(own | {"web/package.json": scripts, "docs/requirements.txt": "sphinx\n"})
+    gates = [(one.name, one.command) for one in analyse(project(workplace)).gates]
+    web = ("tests-web", "cd web && npm run --silent test")
+    assert gates == [("tests", "python -m pytest -q"), web]
+    assert [one.from_root(one.gate.command) for one in find_project_gates(project(workplace))] == [
+        "python -m pytest -q",
+        f"sh: {web[1]}",
+    ]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"Makefile": "test:\n\t$(MAKE) -C web test\n"},
+        {"package.json": '{"workspaces": ["web"], "scripts": {"test": "node --test web"}}'},
+    ],
+)
+def test_a_folder_that_the_root_tests_is_not_tested_again(workplace, files):
+    web = {"web/package.json": '{"scripts": {"test": "node --test"}}'}
+    workplace.commit(files | web)
+    assert [one.name for one in analyse(project(workplace)).gates] == ["tests"]
 
 
 def test_tests_of_installed_packages_are_not_the_project_s(workplace):

@@ -251,6 +251,28 @@ def test_a_path_that_only_the_machine_has_is_named(command, tail, words):
 
 
 @pytest.mark.parametrize(
+    "tail",
+    [
+        "/bin/sh: 1: pnpm: not found",
+        "bash: line 1: pnpm: command not found",
+        "make: pnpm: No such file or directory",
+        "env: 'pnpm': No such file or directory",
+    ],
+)
+def test_a_hidden_program_is_named_by_its_path(tmp_path, tail):
+    program = tmp_path / "pnpm"
+    program.write_text("#!/bin/sh\n")
+    search = {"PATH": str(tmp_path)}
+    assert find_met_bound(tail, 127, replace(HIDING, search=search)) == ""
+    program.chmod(0o755)
+    assert find_met_bound(tail, 127, replace(HIDING, search=search)) == ""
+    hiding = replace(HIDING, search=search, hides={str(program)}.__contains__)
+    found = find_met_bound(tail, 127, hiding)
+    assert f"the sandbox hides {program}; " in found
+    assert f'sandbox.read = ["{tmp_path}"]' in found
+
+
+@pytest.mark.parametrize(
     ("command", "tail"),
     [
         ("make", "cat: /tmp/other.txt: No such file or directory"),

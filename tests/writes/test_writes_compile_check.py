@@ -433,20 +433,11 @@ def test_an_error_of_the_compiler_that_stood_before_refuses_nothing(tmp_path, be
     assert any(one.refuses for one in compile_projects(tree, ["a.ts"], (), run_command))
 
 
-STARTS = 'case "$1" in *version) exit 0;; esac;'
-
-
-def test_what_has_no_place_and_what_has_no_end_refuses_whatever_was_before(tmp_path):
-    tree = put(tmp_path / "tree", {"tsconfig.json": b"", "a.ts": b""})
-    a_tool(tmp_path / "bin", "tsc", f"{STARTS} echo it broke; exit 2")
-    run_command = runs_in(tree, path=f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    found = compile_projects(tree, ["a.ts"], (), run_command, lambda _: nullcontext())
-    assert [one.refuses for one in found] == [True]
-
-
 NO_TOOLCHAIN = "echo 'error: rustup could not choose a version of cargo to run' >&2; exit 1"
 PINNED = f"test -f pinned || exit 0; {NO_TOOLCHAIN}"
-ONLY_CHECKS = f"{STARTS} {NO_TOOLCHAIN}"
+NO_INDEX = """case "$1" in *version) exit 0;; esac
+test -f pinned && echo 'took 3 s'; echo 'error: failed to fetch the index'; exit 101"""
+OTHER_REASON = "test -f pinned && echo 'error: no index' || echo 'error: no lock'; exit 1"
 
 
 @pytest.mark.parametrize(
@@ -455,7 +446,9 @@ ONLY_CHECKS = f"{STARTS} {NO_TOOLCHAIN}"
         (NO_TOOLCHAIN, False, False),
         (PINNED, True, False),
         (PINNED, False, True),
-        (ONLY_CHECKS, True, True),
+        (NO_INDEX, False, False),
+        (OTHER_REASON, False, True),
+        ("echo it broke; exit 2", True, False),
     ],
 )
 @pytest.mark.parametrize(
@@ -466,7 +459,7 @@ ONLY_CHECKS = f"{STARTS} {NO_TOOLCHAIN}"
         ("tsc", "tsconfig.json", "a.ts"),
     ],
 )
-def test_a_compiler_that_cannot_start_without_the_change_either_is_a_warning(
+def test_a_compiler_that_cannot_run_without_the_change_either_is_a_warning(
     tmp_path, script, pinned_before, refuses, project
 ):
     tool, manifest, file = project

@@ -15,7 +15,7 @@ from runner.config.default_gates import (
 )
 from runner.config.loading import load_settings
 from runner.config.paths import Places
-from runner.config.stack import detect_stack
+from runner.config.stack import MANIFESTS, detect_stack
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.process.environments import IN_REPOSITORY
@@ -58,15 +58,16 @@ def apply_default_gates(project: Project) -> tuple[str, ...]:
 
 
 def find_project_gates(project: Project) -> tuple[Declared, ...]:
-    """Return the declared gates; if none runs tests, also a gate for the tests that exist."""
+    """Return the declared gates, and gates for tests that they do not run."""
     stack = detect_stack(project.root, partial(_list_committed, project.root))
     declared = find_declared_gates(stack)
-    if not stack.names or any(map(is_for_tests, declared)):
+    is_tested = not stack.names or any(map(is_for_tests, declared))
+    if is_tested and not any(any(project.root.glob(f"*/{one}")) for one in MANIFESTS):
         return declared
     try:
         with read.Repository.open(project.root) as repository:
             files = tree.Tree.of(repository, repository.head().commit or "", project.settings)
-            return (*declared, *test_frameworks.find_test_gates(files, stack))
+            return test_frameworks.find_all_gates(files, stack)
     except RunnerError:
         return declared
 
@@ -83,9 +84,15 @@ def _list_committed(root: Path) -> tuple[str, ...]:
 
 def _resolve_tool(declared: Declared, root: Path, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return the command for this machine, and the missing requirement or an empty string."""
+    command, missing = _resolve_at(declared, root / declared.place, environ)
+    return declared.from_root(command), missing
+
+
+def _resolve_at(declared: Declared, root: Path, environ: Mapping[str, str]) -> tuple[str, str]:
     program, command = declared.program, declared.gate.command
     if declared.folder and not (root / declared.folder).is_dir():
-        return command, f"{declared.folder} is not installed"
+        where = f"{declared.place}/" if declared.place else ""
+        return command, f"{where}{declared.folder} is not installed"
     for named, path in _places(program, root, environ):
         if not declared.module or _imports(path, declared.module, root, environ):
             return (command if named == program else named + command.removeprefix(program)), ""

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct, field
 
 from runner import effects
-from runner.app.inspect.test_frameworks import find_test_frameworks, find_test_gates
-from runner.config.default_gates import find_declared_gates, is_for_tests
-from runner.config.stack import MOST_BYTES, read_stack
+from runner.app.inspect.test_frameworks import (
+    TreeManifests,
+    find_all_gates,
+    find_test_frameworks,
+)
+from runner.config.stack import read_stack
 from runner.context.files import Neighbours, outlines_of
 from runner.context.tree import Tree
 from runner.impact.change import is_own_document
@@ -33,7 +36,7 @@ from runner.text.foreign_documents import parse_json, parse_toml
 from runner.text.wording import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from runner.app.inspect.test_frameworks import TestFramework
     from runner.config.stack import Stack
@@ -142,7 +145,7 @@ def analyse(project: Project) -> Analysis:
         commit = repository.head().commit or ""
         tree = Tree.of(repository, commit, project.settings)
         with outlines_of(tree, project.cache) as outlines:
-            return _Reading(project, repository, commit, tree, outlines).make()
+            return _Reading(tree, project, repository, commit, outlines).make()
 
 
 def analysis_document(project: Project) -> str:
@@ -183,33 +186,14 @@ def _load(project: Project, key: str) -> str:
     return text if whole else ""
 
 
-class _Reading(Struct, dict=True):
+class _Reading(TreeManifests, dict=True):
     """One reading of a commit; `cut` gathers what was left out."""
 
     project: Project
     repository: Repository
     commit: str
-    tree: Tree
     outlines: Outlines
     cut: list[str] = field(default_factory=list)
-
-    # --- of a manifest --- what `read_stack` asks
-
-    def has(self, name: str) -> bool:
-        return self.tree.is_file(name)
-
-    def text(self, name: str) -> tuple[str, str]:
-        if not self.tree.is_file(name):
-            return "", ""
-        content = self.tree.read(name) or b""
-        if len(content) > MOST_BYTES:
-            return "", f"{name} was not read: it is larger than {MOST_BYTES} bytes"
-        return content.decode("utf-8-sig", "replace"), ""
-
-    def list_committed(self) -> Collection[str]:
-        return self.tree.files
-
-    # --- the whole ---
 
     def make(self) -> Analysis:
         stack, files = read_stack(self), self.tree.files
@@ -263,12 +247,10 @@ class _Reading(Struct, dict=True):
         known = [one for one in settings.gates if not one.origin]
         for one in known:
             yield KnownGate(one.name, redact(one.command), sources.get("gates", "settings"))
-        declared_gates = find_declared_gates(stack)
-        if not any(map(is_for_tests, declared_gates)):
-            declared_gates += tuple(find_test_gates(self.tree, stack))
-        for declared in () if known else declared_gates:
+        for declared in () if known else find_all_gates(self.tree, stack):
             gate = declared.gate
-            yield KnownGate(gate.name, redact(gate.command), gate.origin)
+            command = declared.from_root(gate.command).removeprefix("sh: ")
+            yield KnownGate(gate.name, redact(command), gate.origin)
 
     # --- packages and owners ---
 

@@ -21,7 +21,7 @@ from runner.plan.shell.shell_commands import executables
 from runner.process import base, mounts
 from runner.process.environments import explain_lent_program, find_lent_program
 from runner.process.sandbox import sandbox_of
-from runner.process.tools import NAMES, which
+from runner.process.tools import NAMES, find_installation, which
 from runner.text import wording
 from runner.text.wording import join_few, plural
 from runner.writes.project_compile import CompileCommand, find_needed_tools
@@ -126,16 +126,8 @@ def _find_hidden_folders(project: Project, program: Path) -> tuple[str, ...]:
     environ = base.command_environment(project.environ)
     where = frozenset((name, environ[name]) for name in NAMES if name in environ)
     places = (one for one in (program, program.resolve()) if not one.is_relative_to(project.root))
-    folders = dict.fromkeys(str(_find_installation(one)) for one in places)
+    folders = dict.fromkeys(str(find_installation(one)) for one in places)
     return tuple(one for one in folders if mounts.hides(one, where, read))
-
-
-def _find_installation(program: Path) -> Path:
-    """Return the folder with all that a program needs: its packages or environment."""
-    for folder in reversed(program.parents):
-        if folder.name == "node_modules" or (folder / "pyvenv.cfg").is_file():
-            return folder
-    return program.parent
 
 
 def _contracts(tasks: Iterable[Task]) -> Iterator[Diagnostic]:

@@ -8,19 +8,21 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from runner.config.default_gates import Declared
-from runner.config.stack import NO_TESTS
+from runner.config.default_gates import Declared, find_declared_gates, is_for_tests
+from runner.config.stack import MOST_BYTES, NO_TESTS, read_stack
+from runner.context.tree import Tree
 from runner.languages.registry import code_row
 from runner.model import GateSpec
 from runner.process.environments import IN_REPOSITORY, MODULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from runner.config.stack import Stack
-    from runner.context.tree import Tree
 
+_LANGUAGES = frozenset({"python", "node", "go", "rust"})
 _INSTALLED = frozenset({*IN_REPOSITORY, MODULES})
 _LOOKED_INTO = 30
 """Test files that are read to detect their framework."""
@@ -31,6 +33,7 @@ _UNITTEST = re.compile(
 )
 """An import of more than its mocks, which every framework uses."""
 _DJANGO = re.compile(rb"^[ \t]*(?:import|from)\s+django\.test\b", re.MULTILINE)
+_DJANGO_SETTINGS = ("settings.py", "test_settings.py")
 _NODE_TEST = re.compile(rb"node:test")
 _RUST_TEST = re.compile(rb"#\[(?:\w+::)?test\b")
 _GO_USE = re.compile(rb'^[ \t]*(?:use[ \t]+)?"?(\.[\w./-]*)"?[ \t\r]*(?://.*)?$', re.MULTILINE)
@@ -71,7 +74,64 @@ def find_test_frameworks(tree: Tree, stack: Stack) -> Iterator[TestFramework]:
         yield TestFramework("cargo test", _name_cargo_command(tree), "Cargo.toml", count)
 
 
-def find_test_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
+class TreeManifests(Struct):
+    """The manifests in a tree, for `read_stack`."""
+
+    tree: Tree
+
+    def has(self, name: str) -> bool:
+        """Return whether the tree has a file of this name."""
+        return self.tree.is_file(name)
+
+    def text(self, name: str) -> tuple[str, str]:
+        """Return a manifest's text, or a note on why it was not read; both empty if missing."""
+        if not self.tree.is_file(name):
+            return "", ""
+        content = self.tree.read(name) or b""
+        if len(content) > MOST_BYTES:
+            return "", f"{name} was not read: it is larger than {MOST_BYTES} bytes"
+        return content.decode("utf-8-sig", "replace"), ""
+
+    def list_committed(self) -> Collection[str]:
+        """Return all paths of the tree."""
+        return self.tree.files
+
+
+def find_all_gates(tree: Tree, stack: Stack) -> tuple[Declared, ...]:
+    """Return the declared gates; if none runs tests, also a gate for the tests that exist.
+
+    The tests of a folder below the root are gates, too, if only the folder has their manifest.
+    """
+    declared = find_declared_gates(stack)
+    if stack.names and not any(map(is_for_tests, declared)):
+        declared += tuple(_find_test_gates(tree, stack))
+    return (*declared, *_find_part_gates(tree, stack))
+
+
+def _find_part_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
+    recipes = " ".join(text for _, text in (*stack.commands, *stack.recipes))
+    for folder in sorted({path.partition("/")[0] for path in tree.files if "/" in path}):
+        inner = _select_folder(tree, folder)
+        part = read_stack(TreeManifests(inner))
+        is_named = re.search(rf"(?<![\w-]){re.escape(folder)}(?![\w-])", recipes)
+        if is_named or _LANGUAGES.intersection(part.names) <= set(stack.names):
+            continue
+        declared = [one for one in find_declared_gates(part) if is_for_tests(one)]
+        for one in declared or _find_test_gates(inner, part):
+            gate = replace(one.gate, name=f"{one.gate.name}-{folder}")
+            yield replace(one, gate=gate, place=folder)
+
+
+def _select_folder(tree: Tree, folder: str) -> Tree:
+    inside = {
+        path.removeprefix(f"{folder}/"): blob
+        for path, blob in tree.files.items()
+        if path.startswith(f"{folder}/")
+    }
+    return Tree(lambda: inside, lambda path: tree.read(f"{folder}/{path}"))
+
+
+def _find_test_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
     """Yield a gate for each framework, for a project that declares no test gate."""
     found = [one for one in find_test_frameworks(tree, stack) if _has_tests(one, tree, stack)]
     for number, one in enumerate(found):
@@ -86,6 +146,8 @@ def _has_tests(framework: TestFramework, tree: Tree, stack: Stack) -> bool:
     """Return whether the files of a framework surely hold tests."""
     if framework.name == "cargo test":
         return _any(tree, [path for path in sorted(tree.files) if path.endswith(".rs")], _RUST_TEST)
+    if framework.why == "files":
+        return framework.files > 0
     return framework.why != _BY_NAME or "python" in stack.names
 
 
@@ -113,12 +175,22 @@ def _python_tests(tree: Tree, stack: Stack, files: list[str]) -> Iterator[TestFr
     if declared or _any(tree, files, _PYTEST):
         why = (stack.pytest_place or "pyproject.toml") if declared else why
         yield TestFramework("pytest", "python -m pytest -q", why, count)
-    elif tree.is_file("manage.py") and _any(tree, files, _DJANGO):
-        yield TestFramework("django", "python manage.py test", why, count)
+    elif _any(tree, files, _DJANGO) and (command := _name_django_command(tree, files)):
+        yield TestFramework("django", command, why, count)
     elif files and _any(tree, files, _UNITTEST):
         yield TestFramework("unittest", _name_discovery(tree, files), why, count)
     elif files:
         yield TestFramework("pytest", "python -m pytest -q", _BY_NAME, count)
+
+
+def _name_django_command(tree: Tree, files: list[str]) -> str:
+    """Return the command of manage.py, else with the settings next to the tests; else empty."""
+    if tree.is_file("manage.py"):
+        return "python manage.py test"
+    folders = dict.fromkeys(path.rpartition("/")[0] for path in files)
+    named = (f"{folder}/{name}" for folder in folders for name in _DJANGO_SETTINGS)
+    module = next((one.strip("/").removesuffix(".py") for one in named if tree.is_file(one)), "")
+    return f"python -m django test --settings={module.replace('/', '.')}" if module else ""
 
 
 def _name_discovery(tree: Tree, files: list[str]) -> str:

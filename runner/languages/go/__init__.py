@@ -42,9 +42,7 @@ LANGUAGE = Language(
         function=re.compile(rb"\bfunc\b"),
     ),
     # -o /dev/null: a single main package would leave its binary in the tree.
-    compiler=Compiler(
-        "go", "go.mod", (".go",), "go build -o /dev/null ./...", version="go version"
-    ),
+    compiler=Compiler("go", "go.mod", (".go",), "go build -o /dev/null ./..."),
     syntax=("gofmt", "-l"),
     markers=(
         Marker("nolint", r"//_nolint\b", LINTER),

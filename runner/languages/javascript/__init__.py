@@ -74,7 +74,6 @@ LANGUAGE = Language(
         "tsc --noEmit",
         search=_FIND_TSC,
         local=_TSC,
-        version="tsc --version",
         unbuilt=later("runner.languages.javascript.workspaces", "find_unbuilt"),
     ),
     markers=(

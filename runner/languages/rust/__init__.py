@@ -45,7 +45,7 @@ LANGUAGE = Language(
         "cargo install cargo-llvm-cov",
         function=re.compile(rb"\bfn\b"),
     ),
-    compiler=Compiler("cargo", "Cargo.toml", (".rs",), "cargo check", version="cargo --version"),
+    compiler=Compiler("cargo", "Cargo.toml", (".rs",), "cargo check"),
     markers=(
         Marker("allow(", r"#!?\[allow\(", LINTER),
         Marker("ignore", r"#\[ignore\b", SKIP),

@@ -251,11 +251,13 @@ def command_path(command: Simple | list[str] | tuple[str, ...]) -> str:
 
 
 def _python_tests(words: tuple[str, ...]) -> bool:
-    """Check for a Python test run: `python -m pytest`, `python manage.py test`."""
+    """Check for a Python test run: `python -m pytest`, `python -m django test`."""
     for at, word in enumerate(words):
         if word == "-m":
             module = words[at + 1] if at + 1 < len(words) else ""
-            return module in _TEST_MODULES or bool(_TEST_FILE.fullmatch(module.rpartition(".")[2]))
+            is_django = module == "django" and "test" in words[at + 2 :]
+            named = _TEST_FILE.fullmatch(module.rpartition(".")[2])
+            return module in _TEST_MODULES or is_django or bool(named)
         if word == "-c":
             return False
         if not word.startswith("-"):

@@ -13,7 +13,7 @@ from runner.plan.shell.exit_status import (
     loses_exit,
     swallow_of,
 )
-from runner.plan.shell.selection import selection_of
+from runner.plan.shell.selection import runs_whole_suite, selection_of
 from runner.process import own_command
 
 
@@ -219,6 +219,19 @@ def test_whatever_a_line_holds_it_is_read_in_no_time(line):
 )
 def test_what_a_line_selects(line, said):
     assert list(selection_of(line)) == said
+
+
+@pytest.mark.parametrize(
+    ("line", "whole"),
+    [
+        ("python -m django test --settings=tests.settings", True),
+        ("python -m django migrate", False),
+        ("cd web && npm test", True),
+        ("pytest -k a", False),
+    ],
+)
+def test_which_lines_run_a_whole_suite(line, whole):
+    assert runs_whole_suite(line) is whole
 
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
