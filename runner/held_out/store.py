@@ -384,7 +384,7 @@ class BlobPlace(NamedTuple):
 def find_blob(repository: Repository, path: str, content: bytes) -> BlobPlace | None:
     """Return where the repository or its alternates have a file's bytes; None for nowhere.
 
-    Nothing is fetched from a remote: no git of this program may, unless it is told to.
+    Nothing is fetched from a remote: the git of this program fetches nowhere unasked.
     """
     git = repository.git
     blob = git.run("hash-object", "--no-filters", "--stdin", stdin=content).decode().strip()

@@ -95,8 +95,7 @@ def filter_calls(program: bytes) -> None:
 @lru_cache(maxsize=1)
 def landlock_version() -> int:
     """Return the Landlock version of the kernel; 0 if it is not available."""
-    found = _syscall(_CREATE_RULESET, None, 0, _CREATE_RULESET_VERSION)
-    return max(found, 0)
+    return max(_syscall(_CREATE_RULESET, None, 0, _CREATE_RULESET_VERSION), 0)
 
 
 def new_ruleset(files: int, ports: int, scope: int, version: int) -> int:

@@ -49,10 +49,12 @@ def which(name: str, environ: Mapping[str, str]) -> Path | None:
 
 def find_installation(program: Path) -> Path:
     """Return the folder with all that a program needs: its packages or environment."""
-    for folder in reversed(program.parents):
-        if folder.name == "node_modules" or (folder / "pyvenv.cfg").is_file():
-            return folder
-    return program.parent
+    places = (
+        folder
+        for folder in reversed(program.parents)
+        if folder.name == "node_modules" or (folder / "pyvenv.cfg").is_file()
+    )
+    return next(places, program.parent)
 
 
 def is_on_path(name: str, environ: Mapping[str, str]) -> bool:

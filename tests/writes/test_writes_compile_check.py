@@ -100,7 +100,7 @@ def test_a_file_of_go_without_gofmt_is_parsed_by_its_grammar(monkeypatch):
     assert check(b"package a\n\nfunc F( {\n").line == 3
     monkeypatch.setattr(syntax_tree, "parse_file", lambda *_: None)  # no wheel for this machine
     assert check(b"package (").severity is Severity.NOTE
-    assert check(b"package (").message == "not parsed: no gofmt here"
+    assert check(b"package (").message == "not parsed: gofmt is not installed"
     assert compile_file(a_change("a.go", b"package ("), None) is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -110,8 +110,7 @@ def find_all_gates(tree: Tree, stack: Stack) -> tuple[Declared, ...]:
 
 def _find_part_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
     recipes = " ".join(text for _, text in (*stack.commands, *stack.recipes))
-    for folder in sorted({path.partition("/")[0] for path in tree.files if "/" in path}):
-        inner = _select_folder(tree, folder)
+    for folder, inner in sorted(_split_folders(tree).items()):
         part = read_stack(TreeManifests(inner))
         is_named = re.search(rf"(?<![\w-]){re.escape(folder)}(?![\w-])", recipes)
         if is_named or _LANGUAGES.intersection(part.names) <= set(stack.names):
@@ -122,13 +121,18 @@ def _find_part_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
             yield replace(one, gate=gate, place=folder)
 
 
-def _select_folder(tree: Tree, folder: str) -> Tree:
-    inside = {
-        path.removeprefix(f"{folder}/"): blob
-        for path, blob in tree.files.items()
-        if path.startswith(f"{folder}/")
-    }
-    return Tree(lambda: inside, lambda path: tree.read(f"{folder}/{path}"))
+def _split_folders(tree: Tree) -> dict[str, Tree]:
+    """Return each folder below the root as a tree."""
+    inside: dict[str, dict[str, str]] = defaultdict(dict)
+    for path, blob in tree.files.items():
+        folder, _, rest = path.partition("/")
+        if rest:
+            inside[folder][rest] = blob
+    return {folder: _open_folder(tree, folder, files) for folder, files in inside.items()}
+
+
+def _open_folder(tree: Tree, folder: str, files: dict[str, str]) -> Tree:
+    return Tree(lambda: files, lambda path: tree.read(f"{folder}/{path}"))
 
 
 def _find_test_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
