@@ -127,7 +127,7 @@ OF_LINUX = (
     "runner/process/platform.py",  # asks whether each is there
     "runner/process/cgroups.py",  # found by what /proc says
     *("runner/process/landlock.py", "runner/process/syscalls.py"),  # chosen on Linux alone
-    "runner/config/values.py",  # beside what stands for it
+    "runner/config/setting_values.py",  # beside what stands for it
 )
 
 

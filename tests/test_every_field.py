@@ -15,7 +15,7 @@ import pytest
 from msgspec import UNSET, Struct
 
 from runner.config.permissions import Rulebook
-from runner.config.values import SecretSource
+from runner.config.setting_values import SecretSource
 from runner.extensions.bridge.forge_http import ForgeHttp
 from runner.extensions.cluster import message
 from runner.extensions.cluster.message import Job, JobAnswer, as_bytes, read_answer, read_job

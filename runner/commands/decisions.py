@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.answer import answers, attempts, decision_record, held_edit, one_task_runs
+    from runner.app.answer import (
+        answers,
+        cancel_and_retry,
+        decision_record,
+        held_edit,
+        one_task_runs,
+    )
     from runner.app.answer.answers import Answered, Approve
     from runner.app.draft import draft_answers
     from runner.app.inspect import lease_use
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     from runner.terminal import single_key, terminal_review
 else:
     answers = lazy_module("runner.app.answer.answers")
-    attempts = lazy_module("runner.app.answer.attempts")
+    cancel_and_retry = lazy_module("runner.app.answer.cancel_and_retry")
     review = lazy_module("runner.commands.review")
     draft_answers = lazy_module("runner.app.draft.draft_answers")
     held_edit = lazy_module("runner.app.answer.held_edit")
@@ -76,7 +82,7 @@ def _answer_tasks(
             answers.reject(project, answers.Reject(named, given.reason), _tell, _ask_reason)
             _print_next_command(project)
         case "retry":
-            return _retry(project, attempts.retry(project, named, given.reason), environ)
+            return _retry(project, cancel_and_retry.retry(project, named, given.reason), environ)
         case _:
             held_edit.edit(project, named, _TerminalEditor(environ), _tell)
     return ExitCode.OK
@@ -168,13 +174,13 @@ def execute_lease(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
 def execute_cancel(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """Ask the run, and wait until it has done so; exit 1 where it has not."""
-    ended = attempts.cancel(Project.open(Path.cwd(), environ), given.id)
+    ended = cancel_and_retry.cancel(Project.open(Path.cwd(), environ), given.id)
     print(_format_status(ended))
-    return ExitCode.FAILED if attempts.goes_on(ended) else ExitCode.OK
+    return ExitCode.FAILED if cancel_and_retry.goes_on(ended) else ExitCode.OK
 
 
 def _format_status(known: TaskState) -> str:
-    if attempts.goes_on(known):
+    if cancel_and_retry.goes_on(known):
         return f"{display(known.id)} is still stopping; check with: runner status"
     note = f": {display(known.note)}" if known.note else ""
     return f"{display(known.id)} is {known.status}{note}"

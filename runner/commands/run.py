@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         build_branch,
         forecast,
         run_reports,
-        saved_file,
+        saved_proposal,
         task_trial,
     )
     from runner.app.build.build_request import BuildResult, NothingToDo
@@ -44,7 +44,7 @@ else:
     documents = lazy_module("runner.report.documents")
     forecast = lazy_module("runner.app.build.forecast")
     run_reports = lazy_module("runner.app.build.run_reports")
-    saved_file = lazy_module("runner.app.build.saved_file")
+    saved_proposal = lazy_module("runner.app.build.saved_proposal")
     summary = lazy_module("runner.report.summary")
     task_trial = lazy_module("runner.app.build.task_trial")
     terminal_review = lazy_module("runner.terminal.terminal_review")
@@ -155,7 +155,7 @@ def _show_preview(
         print("\n".join(forecast.forecast_lines(project, seen.foresight, tasks)))
     if given.plan_out:
         file = Path.cwd() / given.plan_out
-        saved_file.save_plan(file, project, seen.reading, seen.selection, seen.foresight)
+        saved_proposal.save_plan(file, project, seen.reading, seen.selection, seen.foresight)
         print(f"saved; to run this plan: runner run --apply {given.plan_out}", file=sys.stderr)
     return ExitCode.OK
 
@@ -229,7 +229,7 @@ def _try_implementer(
         lines = partial(_trial_lines, environ=environ)
         say(found, lines, task_trial.trial_document, as_json=given.json)
         if given.plan_out:
-            saved_file.save_proposal(Path.cwd() / given.plan_out, project, found.trial)
+            saved_proposal.save_proposal(Path.cwd() / given.plan_out, project, found.trial)
             print(
                 f"saved; to land these changes: runner run --apply {given.plan_out}",
                 file=sys.stderr,
@@ -265,8 +265,8 @@ def make_request(given: argparse.Namespace) -> BuildRequest:
     saved = None
     if given.apply:
         refuse_combined_flags("--apply", selection.named, given.plan_out)
-        saved = saved_file.read_saved(Path.cwd() / given.apply)
-        if isinstance(saved, saved_file.SavedProposal):
+        saved = saved_proposal.read_saved(Path.cwd() / given.apply)
+        if isinstance(saved, saved_proposal.SavedProposal):
             refuse_combined_flags("--apply", given.dry_run)
     return BuildRequest(
         selection=selection,

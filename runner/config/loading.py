@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from runner.config import layers, values
+from runner.config import layers, setting_values
 from runner.config.paths import Places
 from runner.config.settings import Loaded, Settings, declarations
 from runner.errors import RunnerError
@@ -46,19 +46,19 @@ def load_settings(
     """
     known = declarations().values()
     given = layers.gather(root, Places.of(environ), environ, flags, known)
-    if all(values.is_plain(layer, known) for layer in given):
-        return _make_loaded(values.plainly_merged(given, known))
-    key = values.key_of(given, declarations())
-    found = values.read(cache, key)
+    if all(setting_values.is_plain(layer, known) for layer in given):
+        return _make_loaded(setting_values.plainly_merged(given, known))
+    key = setting_values.key_of(given, declarations())
+    found = setting_values.read(cache, key)
     if found is None:
         found = merge_layers.merge_layers(given, declarations())
-        values.write(cache, key, found)
+        setting_values.write(cache, key, found)
     return _make_loaded(found)
 
 
-def _make_loaded(merged: values.MergedSettings) -> Loaded:
+def _make_loaded(merged: setting_values.MergedSettings) -> Loaded:
     sources = dict.fromkeys(declarations(), "default") | dict(merged.sources)
-    settings = make_settings(values.to_field_types(merged.values))
+    settings = make_settings(setting_values.to_field_types(merged.values))
     register_secret_formats(settings)
     registry.name_others(settings.build.extensions)
     return Loaded(settings, sources, merged.notes)

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from runner.config.declarations import Declaration
 from runner.config.layers import Layer, Origin, line_of, variables_of
+from runner.config.setting_values import GATE_KEYS, INSISTED, MergedSettings, flag_of, tightest
 from runner.config.settings import BOUND, CAPPED, FLOOR, OWN, OWN_FILE
 from runner.config.sizes import amount_of
-from runner.config.values import GATE_KEYS, INSISTED, MergedSettings, flag_of, tightest
 from runner.errors import RunnerError
 from runner.extensions.registry import OURS
 from runner.lazy_module import lazy_module

@@ -24,8 +24,8 @@ from pydantic import (
 
 from runner.config import registries as hosts
 from runner.config.permissions import TOOLS, is_pattern, names_a_tool
+from runner.config.setting_values import GATE_KEYS
 from runner.config.sizes import bytes_of, parse_rate, parse_supply, with_names
-from runner.config.values import GATE_KEYS
 from runner.lazy_module import lazy_module
 from runner.model import Network, ReviewMode
 from runner.text.display import display

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from runner.config import values
+from runner.config import setting_values
 from runner.config.declarations import Declaration, SettingMark, SettingsTable, declare, setting
 from runner.model import GateSpec, Network, Resource, ReviewMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from runner.config.setting_values import McpServer, SecretSource
     from runner.config.shell_rules import Permission
-    from runner.config.values import McpServer, SecretSource
     from runner.model import Task
     from runner.secrets.load_rules import SecretShape
 
@@ -32,7 +32,7 @@ COMMON, OWN, OWN_FILE, BOUND, CAPPED, FLOOR = SettingMark
 class BuildSettings(SettingsTable, frozen=True):
     """Settings for choosing and retrying tasks."""
 
-    jobs: int = setting(field(default_factory=values.count_cores), COMMON)
+    jobs: int = setting(field(default_factory=setting_values.count_cores), COMMON)
     """Maximum number of tasks that run in parallel; the default is the number of cores."""
     agents: int = setting(3, COMMON)
     """Maximum number of agents and models that run in parallel, within `jobs`."""
@@ -434,7 +434,7 @@ class Settings(SettingsTable, frozen=True):
         """Return the review mode of a task's own plan; `default` if none is set."""
         if self.review.plan_insisted and self.review.plan is not None:
             return self.review.plan
-        return values.tightest(self.review.plan or default, self.floor.plan_review)
+        return setting_values.tightest(self.review.plan or default, self.floor.plan_review)
 
     def with_model(self, **named: Any) -> Settings:
         """Return a copy of the settings with other models."""
@@ -457,7 +457,7 @@ class Settings(SettingsTable, frozen=True):
         """
         if self.review.insisted and self.review.mode is not None:
             return self.review.mode
-        return values.tightest(self.review.mode or default, self.floor.review, asked)
+        return setting_values.tightest(self.review.mode or default, self.floor.review, asked)
 
 
 class Loaded(Struct, frozen=True):

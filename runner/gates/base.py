@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from threading import Event
 
     from runner.config.settings import Settings
-    from runner.gates import absent_files, failed_bounds
-    from runner.gates.failed_bounds import CommandBounds
+    from runner.gates import absent_files, sandbox_denials
     from runner.gates.junit import Reports, TestResults
     from runner.gates.proof_cache import ProofMemory
+    from runner.gates.sandbox_denials import CommandBounds
     from runner.model import Change, Coverage, Level, Observed, Task
     from runner.process.base import Place, Ran, Sandbox
     from runner.writes import project_compile
 else:
     absent_files = lazy_module("runner.gates.absent_files")
-    failed_bounds = lazy_module("runner.gates.failed_bounds")
+    sandbox_denials = lazy_module("runner.gates.sandbox_denials")
     project_compile = lazy_module("runner.writes.project_compile")
 
 
@@ -341,7 +341,7 @@ def _hint(check: Check, ran: Ran, context: GateContext | None) -> str:
             return f"raise the time limit: {_where_its_time_is(check, context)}"
         case _:
             held = (
-                failed_bounds.find_met_bound(ran.tail, ran.exit, _bounds(check, context))
+                sandbox_denials.find_met_bound(ran.tail, ran.exit, _bounds(check, context))
                 if context
                 else ""
             )
@@ -391,14 +391,14 @@ def _where_its_time_is(check: Check, context: GateContext | None) -> str:
 
 
 def _bounds(check: Check, context: GateContext) -> CommandBounds:
-    bounds = failed_bounds.CommandBounds(
+    bounds = sandbox_denials.CommandBounds(
         command=check.command,
         network=check.network,
         asked=_network_of(check, context),
         gate=check.id.removeprefix("gate:") if check.kind == "gate" else "",
     )
     where = (context.place, context.sandbox, context.environment, context.settings)
-    return failed_bounds.add_place(bounds, *where, check.limits)
+    return sandbox_denials.add_place(bounds, *where, check.limits)
 
 
 def _network_of(check: Check, context: GateContext) -> Network:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec import Struct, field
 
-from runner.config.values import count_cores
+from runner.config.setting_values import count_cores
 from runner.held_out.part import AuthorTests, HeldOutPart
 from runner.implementers.base import Allowance, Mode
 from runner.journal.events import AttemptStarted

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from runner import effects
-from runner.gates import absent_files, failed_bounds
+from runner.gates import absent_files, sandbox_denials
 from runner.gates.base import command_limits, failures_of, proof_of
 from runner.gates.registry import checks_of
 from runner.held_out.workspace import put_files
@@ -47,9 +47,9 @@ from runner.run.reviewers import UNABLE, review_of
 from runner.run.secret_leases import lend_secrets, renew_secrets
 from runner.text.display import display
 from runner.text.wording import attempt_folder, did_you_mean
+from runner.writes.analyser_copies import ScanWorkspace
 from runner.writes.compile_check import lacks_only_tools
 from runner.writes.pipeline import WriteContext, admit_writes, compile_writes
-from runner.writes.scan_workspace import ScanWorkspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -279,10 +279,10 @@ def _find_met_bound(
 ) -> str:
     """Return the limit that a command of the implementer hit, judged by its output."""
     asked, settings = assignment.task.network, site.settings
-    about = failed_bounds.CommandBounds(command, settings.network_for(asked), asked)
+    about = sandbox_denials.CommandBounds(command, settings.network_for(asked), asked)
     where = (site.place, site.sandbox, site.environment(assignment), settings)
-    held = failed_bounds.add_place(about, *where, command_limits(assignment.task, settings))
-    bound = failed_bounds.find_met_bound(tail, code, held)
+    held = sandbox_denials.add_place(about, *where, command_limits(assignment.task, settings))
+    bound = sandbox_denials.find_met_bound(tail, code, held)
     return bound or absent_files.explain_absent(site.place, tail, command)
 
 

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from runner.implementers.base import Drafter, Implementer
     from runner.model import Change, Outcome, Task
     from runner.process.base import Ran
-    from runner.run import item_review
+    from runner.run import acceptance_review
     from runner.run.assignment import Assignment, WorkerContext
 else:
-    item_review = lazy_module("runner.run.item_review")
+    acceptance_review = lazy_module("runner.run.acceptance_review")
 
 
 @runtime_checkable
@@ -105,7 +105,7 @@ _HINT = 'set review.command or model.review (agents) in your settings, or review
 
 def review_of(
     assignment: Assignment, site: WorkerContext, outcome: Outcome, proven: TaskProof | None = None
-) -> item_review.ItemReview:
+) -> acceptance_review.ItemReview:
     """Return what whoever reviews has against a change, and the acceptance table.
 
     `review.command` is the person's own setting, never the repository's, and may use the network.
@@ -122,25 +122,27 @@ def review_of(
     if reader is not None:
         return _review_by_item(assignment, site, outcome, reader, diff, proven)
     if line := site.settings.review.command:
-        return item_review.ItemReview(findings=ask_review_command(assignment, site, line, diff))
+        return acceptance_review.ItemReview(
+            findings=ask_review_command(assignment, site, line, diff)
+        )
     if (result := review_by_agent(assignment, site, diff)) is not None:
-        return item_review.ItemReview(findings=result.findings, usage=result.usage)
+        return acceptance_review.ItemReview(findings=result.findings, usage=result.usage)
     none = Finding(check=CHECK, message="review is auto, but no reviewer is set", hint=_HINT)
-    return item_review.ItemReview(findings=(none,))
+    return acceptance_review.ItemReview(findings=(none,))
 
 
 def _review_by_item(
     assignment: Assignment,
     site: WorkerContext,
     outcome: Outcome,
-    reader: item_review.Reader,
+    reader: acceptance_review.Reader,
     diff: str,
     proven: TaskProof | None,
-) -> item_review.ItemReview:
+) -> acceptance_review.ItemReview:
     task, items = assignment.task, items_of(assignment.task)
     context = make_gate_context(assignment, site, outcome)
     evidence = ProposalEvidence(context, None if proven is None else proven.passed)
-    material = item_review.compose_material(
+    material = acceptance_review.compose_material(
         task,
         items,
         base=assignment.base,
@@ -150,30 +152,32 @@ def _review_by_item(
         facts=outcome.findings if proven is None else (*outcome.findings, *proven.findings),
     )
     author = model_of(task, site.settings, assignment.author)
-    reviewed = item_review.review_items(reader, material, items, evidence, author)
-    if isinstance(reviewed, item_review.ReviewReading):  # as without items
-        return item_review.ItemReview(findings=reviewed.findings, usage=reviewed.usage)
+    reviewed = acceptance_review.review_items(reader, material, items, evidence, author)
+    if isinstance(reviewed, acceptance_review.ReviewReading):  # as without items
+        return acceptance_review.ItemReview(findings=reviewed.findings, usage=reviewed.usage)
     return reviewed
 
 
 def _choose_reader(
     assignment: Assignment, site: WorkerContext, diff: str
-) -> item_review.Reader | None:
+) -> acceptance_review.Reader | None:
     """Return who answers item by item; None where nothing is set that can."""
     settings = site.settings
     if line := settings.review.command:
         ask = partial(_ask_command, assignment, site, line, diff)
-        return item_review.Reader("review_command", ask, repairs=0)
+        return acceptance_review.Reader("review_command", ask, repairs=0)
     chosen = choose_reviewer(assignment.task, settings)
     if chosen is None:
         return None
     drafter, model = chosen
-    return item_review.Reader(drafter.name, partial(_ask_session, assignment, site, drafter), model)
+    return acceptance_review.Reader(
+        drafter.name, partial(_ask_session, assignment, site, drafter), model
+    )
 
 
 def _ask_command(
     assignment: Assignment, site: WorkerContext, line: str, diff: str, material: str
-) -> item_review.ReviewReading:
+) -> acceptance_review.ReviewReading:
     """Run `review.command` with the diff on standard input and the material in a file."""
     folder = site.place.box / f"review-{effects.new_id()}"
     effects.make_folder(folder)
@@ -185,16 +189,16 @@ def _ask_command(
     finally:
         with suppress(OSError):  # what resists is in nobody's way
             effects.remove_tree(folder)
-    return item_review.ReviewReading(output_of(ran), _against(ran, CHECK))
+    return acceptance_review.ReviewReading(output_of(ran), _against(ran, CHECK))
 
 
 def _ask_session(
     assignment: Assignment, site: WorkerContext, drafter: Drafter, material: str
-) -> item_review.ReviewReading:
+) -> acceptance_review.ReviewReading:
     """Run a review in a fresh session of an agent or model, with a read-only tree."""
     brief = replace(assignment.brief, text=material, previous="")
     answer = drafter.answer(brief, replace(_review_context(assignment, site), mode=Mode.REVIEW))
-    return item_review.ReviewReading(answer.text, answer.result.findings, answer.result.usage)
+    return acceptance_review.ReviewReading(answer.text, answer.result.findings, answer.result.usage)
 
 
 def without_reviewer(mode: ReviewMode, settings: Settings, implementer: Implementer | None) -> str:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from runner.config.setting_values import SecretSource
     from runner.config.settings import Settings
-    from runner.config.values import SecretSource
     from runner.gates.regression import Suspects
     from runner.model import Task
     from runner.run.assignment import Assignment, TellOfSecrets, WorkerContext

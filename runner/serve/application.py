@@ -17,7 +17,7 @@ from starlette.staticfiles import StaticFiles
 
 from runner.app.answer import answers, held_edit
 from runner.app.answer.answers import Answered, Approve, Became, Reject
-from runner.app.answer.attempts import cancel, goes_on, retry, stop_run
+from runner.app.answer.cancel_and_retry import cancel, goes_on, retry, stop_run
 from runner.app.answer.waiting_document import require_shown, take_turn
 from runner.app.change.transaction import ChangeRequest, change
 from runner.app.inspect.view import View

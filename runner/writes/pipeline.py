@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from runner.process.base import RunCommand
     from runner.secrets import declared_values, scan
     from runner.secrets.allowlist import AllowList
+    from runner.writes.analyser_copies import ScanWorkspace
     from runner.writes.project_compile import CompileCommand, OnBase
     from runner.writes.sast import SastPool
-    from runner.writes.scan_workspace import ScanWorkspace
     from runner.writes.staging import Staged, Staging
 else:
     declared_values = lazy_module("runner.secrets.declared_values")

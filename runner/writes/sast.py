@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.model import Change
-    from runner.writes import bandit_scan, scan_workspace
-    from runner.writes.scan_workspace import ScanWorkspace
+    from runner.writes import analyser_copies, bandit_scan
+    from runner.writes.analyser_copies import ScanWorkspace
 else:
     bandit_scan = lazy_module("runner.writes.bandit_scan")
-    scan_workspace = lazy_module("runner.writes.scan_workspace")
+    analyser_copies = lazy_module("runner.writes.analyser_copies")
 
 
 SAST_FINDINGS = "artifacts/build/SAST_FINDINGS.jsonl"
@@ -110,7 +110,7 @@ def _examination(
     try:
         specimen = laboratory.specimen(changes)
     except (OSError, RunnerError) as error:
-        report = scan_workspace.not_scanned(error)
+        report = analyser_copies.not_scanned(error)
         return lambda _closing: report
     return None if specimen is None else specimen.examine
 

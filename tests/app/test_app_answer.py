@@ -6,7 +6,7 @@ import pytest
 from workplace import NO_PROOF, a_task
 
 from runner.app.answer.answers import Answered, Approve, Became, Reject, approve, reject
-from runner.app.answer.attempts import retry
+from runner.app.answer.cancel_and_retry import retry
 from runner.app.answer.decision_record import (
     Waive,
     accept,

@@ -11,12 +11,12 @@ import pytest
 from workplace import NO_PROOF, a_task
 
 from runner import effects
-from runner.app.answer.attempts import cancel
+from runner.app.answer.cancel_and_retry import cancel
 from runner.app.build.build import build, find_nothing_to_do, preview
 from runner.app.build.build_request import BuildRequest
 from runner.app.build.command_batch import run_for_tasks
 from runner.app.build.demo import init
-from runner.app.build.saved_file import SavedProposal, read_saved, save_plan, save_proposal
+from runner.app.build.saved_proposal import SavedProposal, read_saved, save_plan, save_proposal
 from runner.app.build.task_trial import try_one_task
 from runner.app.inspect.validation import validate
 from runner.app.prove.verified_tree import Moment, carry_known, find_unverified_tasks

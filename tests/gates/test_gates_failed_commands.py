@@ -9,7 +9,7 @@ from settings_of import settings_of
 
 from runner.gates import contract_tests
 from runner.gates.absent_files import explain_absent
-from runner.gates.failed_bounds import CommandBounds, find_met_bound
+from runner.gates.sandbox_denials import CommandBounds, find_met_bound
 from runner.model import Level, Network, Resource, TestContract
 from runner.process.base import Place
 from runner.process.sandbox import choose_sandbox

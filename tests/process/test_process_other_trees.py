@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from process_bench import Bench, a_place
 
 from runner.errors import RunnerError
-from runner.gates.failed_bounds import CommandBounds, find_met_bound
+from runner.gates.sandbox_denials import CommandBounds, find_met_bound
 from runner.process.base import command_environment
 from runner.process.other_trees import follow, other_trees, search
 from runner.process.sandbox import choose_sandbox

@@ -34,7 +34,7 @@ from runner.model import (
 )
 from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge, with_rows
 from runner.plan.document import read_plan
-from runner.run.item_review import (
+from runner.run.acceptance_review import (
     AnswerError,
     ItemReview,
     Reader,

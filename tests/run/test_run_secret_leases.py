@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 from run_build import a_task
 
+from runner.config.setting_values import SecretSource
 from runner.config.settings import Settings
-from runner.config.values import SecretSource
 from runner.gates.regression import Suspects, Traced
 from runner.model import Ending, Reason, Requirement
 from runner.run.assignment import Assignment

@@ -5,7 +5,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from runner.config.values import count_cores
+from runner.config.setting_values import count_cores
 from runner.repo.scratch import Scratch
 from runner.run import workers
 from runner.run.worker_setup import LastLook

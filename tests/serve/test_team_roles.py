@@ -15,11 +15,11 @@ from runner.contracts.inside import drive
 from runner.contracts.inside.application import Inventory
 from runner.contracts.inside.report import Report
 from runner.extensions.team.build_queue import BuildOrder, find_build, queue_build
+from runner.extensions.team.builds_page import TeamContext
 from runner.extensions.team.pending_work import ShownWork, write_shown
 from runner.extensions.team.people import ROLES, list_acts, make_token, revoke_token, set_role
 from runner.extensions.team.repository_list import Registered
 from runner.extensions.team.team_access import ANYBODY, NEEDS, TeamAccess, require_roles
-from runner.extensions.team.team_board import TeamContext
 from runner.extensions.team.team_site import make_team_application
 from runner.extensions.telemetry.metrics import Metrics, TeamFigures
 from runner.serve.access import SignInLinks

@@ -10,9 +10,9 @@ from runner.process.base import Command, Place, Ran, Sandbox, command_environmen
 from runner.process.limits import Limits
 from runner.process.sandbox import NoSandbox
 from runner.process.supervise import run
+from runner.writes.analyser_copies import ScanWorkspace
 from runner.writes.pipeline import WriteContext, WriteRules
 from runner.writes.safe_io import read_below
-from runner.writes.scan_workspace import ScanWorkspace
 from runner.writes.staging import Staging
 
 if TYPE_CHECKING:

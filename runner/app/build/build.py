@@ -22,7 +22,7 @@ from runner.repo.head import UNPUBLISHED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from runner.app.build import build_branch, build_run, forecast, saved_file, test_author
+    from runner.app.build import build_branch, build_run, forecast, saved_proposal, test_author
     from runner.app.build.build_request import BuildRequest, BuildResult
     from runner.app.inspect import validation
     from runner.app.observer import Observer
@@ -34,7 +34,7 @@ else:
     validation = lazy_module("runner.app.inspect.validation")
     forecast = lazy_module("runner.app.build.forecast")
     build_run = lazy_module("runner.app.build.build_run")
-    saved_file = lazy_module("runner.app.build.saved_file")
+    saved_proposal = lazy_module("runner.app.build.saved_proposal")
     test_author = lazy_module("runner.app.build.test_author")
     build_branch = lazy_module("runner.app.build.build_branch")
 
@@ -78,7 +78,7 @@ def build(
     reading = validation.read_sound_plan(project, observer)
     if request.saved is not None:
         look = partial(forecast.foresee, project, reading, request.chosen)
-        saved_file.require_unmoved(request.saved, project, reading, look)
+        saved_proposal.require_unmoved(request.saved, project, reading, look)
     shipped = "" if finished else require_open(project, reopen=request.reopen)
     tried: frozenset[str] = frozenset()
     while True:
@@ -124,7 +124,7 @@ def preview(project: Project, request: BuildRequest, observer: Observer) -> Prev
     reading, selection = validation.read_sound_plan(project, observer), request.chosen
     seen = forecast.foresee(project, reading, selection)
     if request.saved is not None:
-        saved_file.require_unmoved(request.saved, project, reading, lambda: seen)
+        saved_proposal.require_unmoved(request.saved, project, reading, lambda: seen)
     return Preview(reading, selection, seen)
 
 

@@ -10,7 +10,7 @@ from runner.run.selection import Selection
 
 if TYPE_CHECKING:
     from runner.app.build.forecast import Foresight
-    from runner.app.build.saved_file import Saved
+    from runner.app.build.saved_proposal import Saved
     from runner.errors import ExitCode
     from runner.journal.state import RunState
     from runner.model import Task, Usage

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from runner.app.artifacts import artifact_export
-    from runner.app.build import saved_file
+    from runner.app.build import saved_proposal
     from runner.app.build.build_request import BuildRequest
     from runner.app.change import change_text, transaction
     from runner.app.change.transaction import Transaction
@@ -56,7 +56,7 @@ else:
     artifact_export = lazy_module("runner.app.artifacts.artifact_export")
     change_text = lazy_module("runner.app.change.change_text")
     transaction = lazy_module("runner.app.change.transaction")
-    saved_file = lazy_module("runner.app.build.saved_file")
+    saved_proposal = lazy_module("runner.app.build.saved_proposal")
     publish = lazy_module("runner.app.prove.publish")
     revert = lazy_module("runner.history.revert")
 
@@ -135,9 +135,9 @@ def _make_options(session: Session, request: BuildRequest) -> Options:
 
 def _make_adopted(request: BuildRequest, session: Session) -> Mapping[str, Adopted]:
     saved = request.saved
-    if saved is None or not isinstance(saved, saved_file.SavedProposal):
+    if saved is None or not isinstance(saved, saved_proposal.SavedProposal):
         return {}
-    return saved_file.make_adopted(saved, session)
+    return saved_proposal.make_adopted(saved, session)
 
 
 def _is_review_off_by_person(project: Project) -> bool:

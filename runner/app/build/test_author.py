@@ -54,9 +54,9 @@ from runner.model.work import items_of
 from runner.plan.held_out import HeldOutLines, write_held_out
 from runner.process.sandbox import sandbox_of
 from runner.repo.proposal_bounds import ProposalError
+from runner.run.acceptance_review import find_object
 from runner.run.assignment import Assignment
 from runner.run.attempt import make_write_context
-from runner.run.item_review import find_object
 from runner.run.limits.budget import RunBudget
 from runner.run.proof.prove import make_gate_context
 from runner.run.selection import select_ids

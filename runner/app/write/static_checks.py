@@ -28,6 +28,7 @@ from runner.report.documents import document
 from runner.secrets import redact
 from runner.text.display import display
 from runner.writes import sast
+from runner.writes.analyser_copies import ScanWorkspace
 from runner.writes.compile_check import CHECK, MISSING, compile_file, language_of
 from runner.writes.project_compile import (
     CompileCommand,
@@ -38,7 +39,6 @@ from runner.writes.project_compile import (
 )
 from runner.writes.safe_io import read_below
 from runner.writes.sast_report import SastFinding, SastReport, make_unscanned
-from runner.writes.scan_workspace import ScanWorkspace
 from runner.writes.scanners import select_advised, select_scanners
 
 if TYPE_CHECKING:

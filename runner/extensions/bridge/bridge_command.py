@@ -29,7 +29,7 @@ from runner.extensions.bridge.forge import ForgeBusyError, ForgeError
 from runner.extensions.bridge.forge_http import ForgeHttp
 from runner.extensions.bridge.github import DEFAULT_API, GitHub
 from runner.extensions.bridge.issue_clone import CLONE, IssueClone, find_journal, read_token
-from runner.extensions.bridge.issue_context import BridgeStoppedError
+from runner.extensions.bridge.issue_state import BridgeStoppedError
 from runner.extensions.bridge.issue_text import MIRROR
 from runner.extensions.bridge.issue_work import AGAIN, IssueWork
 from runner.extensions.bridge.rehearsal import Rehearsal, RehearsalHttp, RehearsedClone

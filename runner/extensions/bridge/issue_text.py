@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from runner.extensions.bridge.admission import Verb, find_last_change
 from runner.extensions.bridge.comment_text import SHORT, Memory, code, plain_title, write_difference
-from runner.extensions.bridge.issue_context import LateText
+from runner.extensions.bridge.issue_state import LateText
 from runner.model import Status, digest_of
 from runner.text.wording import read_number
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runner.extensions.bridge.admission import Admission, SlashCommand
     from runner.extensions.bridge.builder import IssueTask
     from runner.extensions.bridge.forge import Issue, LabelEvent
-    from runner.extensions.bridge.issue_context import IssueContext
+    from runner.extensions.bridge.issue_state import IssueContext
 
 # --- a text that waits ----------------------------------------------------------------
 

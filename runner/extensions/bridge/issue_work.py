@@ -42,7 +42,7 @@ from runner.extensions.bridge.comment_text import (
     write_history,
 )
 from runner.extensions.bridge.forge import ForgeError
-from runner.extensions.bridge.issue_context import (
+from runner.extensions.bridge.issue_state import (
     LIMIT,
     BridgeStoppedError,
     IssueContext,

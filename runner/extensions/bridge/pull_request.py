@@ -20,7 +20,7 @@ from runner.text.wording import read_number
 if TYPE_CHECKING:
     from runner.extensions.bridge.builder import BuildFacts
     from runner.extensions.bridge.forge import PullRequest
-    from runner.extensions.bridge.issue_context import IssueContext
+    from runner.extensions.bridge.issue_state import IssueContext
 
 # --- the pull request -----------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from runner import effects
 from runner.extensions.bridge.forge_http import ForgeHttp
 from runner.extensions.bridge.github import GitHub
 from runner.extensions.bridge.issue_clone import IssueClone
-from runner.extensions.bridge.issue_context import BridgeStoppedError
+from runner.extensions.bridge.issue_state import BridgeStoppedError
 from runner.text.display import display
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from runner.model.codec import Codec, ShapeError, encode_json, loads
 from runner.model.work import AcceptanceRow
 
 if TYPE_CHECKING:
-    from runner.config import permissions, settings, shell_rules, values
+    from runner.config import permissions, setting_values, settings, shell_rules
     from runner.config.settings import Settings
     from runner.context import brief, patterns, skills
     from runner.gates import regression
@@ -48,7 +48,7 @@ else:
     settings = lazy_module("runner.config.settings")
     shell_rules = lazy_module("runner.config.shell_rules")
     skills = lazy_module("runner.context.skills")
-    values = lazy_module("runner.config.values")
+    setting_values = lazy_module("runner.config.setting_values")
 
 
 FORMAT = 2
@@ -277,7 +277,7 @@ def _vocabulary() -> dict[str, object]:
     rooms = (
         *(
             model,
-            values,
+            setting_values,
             shell_rules,
             permissions,
             settings,

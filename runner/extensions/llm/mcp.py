@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from runner.config.setting_values import McpServer
     from runner.config.settings import Settings
-    from runner.config.values import McpServer
     from runner.extensions.llm.tool_context import ToolContext
     from runner.extensions.llm.tools import Given
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from runner import effects
 from runner.app.answer import answers
 from runner.app.answer.answers import Approve, Reject
-from runner.app.answer.attempts import retry
+from runner.app.answer.cancel_and_retry import retry
 from runner.app.answer.waiting import list_waiting
 from runner.app.answer.waiting_document import require_shown
 from runner.app.draft.draft_answers import approve_draft

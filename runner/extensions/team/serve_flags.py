@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
     from runner.config import paths
-    from runner.extensions.team import people, team_board, team_site
+    from runner.extensions.team import builds_page, people, team_site
     from runner.extensions.team.store_engine import Store
     from runner.serve import guard, listener
     from runner.serve.guard import Gateway
@@ -28,7 +28,7 @@ else:
     listener = lazy_module("runner.serve.listener")
     paths = lazy_module("runner.config.paths")
     people = lazy_module("runner.extensions.team.people")
-    team_board = lazy_module("runner.extensions.team.team_board")
+    builds_page = lazy_module("runner.extensions.team.builds_page")
     team_site = lazy_module("runner.extensions.team.team_site")
 
 _FLAGS = ("store", "listen", "name", "tls_cert", "tls_key", "behind_proxy")
@@ -70,7 +70,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode |
         gateway = _find_gateway(given, address, door.port)
         instance = hashlib.sha256(f"{store.shown} {door.port}".encode()).hexdigest()[:8]
         entrance = team_site.Entrance(gateway, instance, (given.tls_cert, given.tls_key))
-        context = team_board.TeamContext(store, own.four_eyes, own.worker_default_branch)
+        context = builds_page.TeamContext(store, own.four_eyes, own.worker_default_branch)
         _hint_at_people(store)
         team_site.serve_team(
             *(context, door, paths.Places.of(environ), entrance),

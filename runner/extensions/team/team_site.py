@@ -27,19 +27,19 @@ from runner.extensions.team.build_queue import (
     read_build,
     retry_build,
 )
-from runner.extensions.team.event_rows import StoredEvents
-from runner.extensions.team.pending_work import list_shown
-from runner.extensions.team.people import ROLES, Doer, list_acts, list_people
-from runner.extensions.team.repository_list import find_repository, list_repositories
-from runner.extensions.team.store_engine import StoreDownError
-from runner.extensions.team.team_access import Member, TeamAccess, require_roles
-from runner.extensions.team.team_board import (
+from runner.extensions.team.builds_page import (
     News,
     TeamContext,
     describe_build,
     describe_item,
     describe_queue,
 )
+from runner.extensions.team.event_rows import StoredEvents
+from runner.extensions.team.pending_work import list_shown
+from runner.extensions.team.people import ROLES, Doer, list_acts, list_people
+from runner.extensions.team.repository_list import find_repository, list_repositories
+from runner.extensions.team.store_engine import StoreDownError
+from runner.extensions.team.team_access import Member, TeamAccess, require_roles
 from runner.extensions.telemetry.metrics import Metrics, TeamFigures
 from runner.report.documents import document_line
 from runner.secrets.redact import redact

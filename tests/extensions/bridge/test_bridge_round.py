@@ -16,7 +16,7 @@ from runner.extensions.bridge.bridge_command import Bridge, BridgeRequest, Hold
 from runner.extensions.bridge.forge_http import ForgeHttp
 from runner.extensions.bridge.github import GitHub
 from runner.extensions.bridge.issue_clone import CLONE, find_journal
-from runner.extensions.bridge.issue_context import BridgeStoppedError
+from runner.extensions.bridge.issue_state import BridgeStoppedError
 
 
 class Rounds(Bridge):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from settings_of import settings_of
 
+from runner.config.setting_values import McpServer
 from runner.config.shell_rules import Permission, Permit
-from runner.config.values import McpServer
 from runner.extensions.llm.mcp import McpClient
 from runner.extensions.llm.tool_context import ToolContext
 from runner.implementers.base import Mode

@@ -7,8 +7,8 @@ import pytest
 
 from runner.config.loading import load_settings
 from runner.config.permissions import Rulebook, evaluate_permission, format_subject, write_finding
+from runner.config.setting_values import McpServer
 from runner.config.shell_rules import Permission, PermissionAnswer, Permit
-from runner.config.values import McpServer
 from runner.errors import RunnerError
 from runner.extensions import interface
 from runner.extensions.llm.model import ModelLoop
