@@ -13,7 +13,7 @@ FILES |= {f"tests/test_{name}.py": f"import shop.{name}\n" for name in ("price",
     [
         ("shop/tax.py", BOTH[1:], "tests/test_tax.py imports shop/tax.py"),
         ("tests/conftest.py", BOTH, "configures every test"),
-        ("rates.csv", BOTH, "no task declares rates.csv"),
+        ("rates.csv", BOTH, "neither the plan nor any code names rates.csv"),
     ],
 )
 def test_a_change_chooses_what_it_may_reach_and_all_where_that_is_unknown(

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 
 from runner.app.build.discovered_gates import find_project_gates
-from runner.app.inspect.plan_warnings import Verdicts
+from runner.app.inspect.unready_tasks import Verdicts
 from runner.app.inspect.validation import (
     find_nearby_problems,
     find_problems,

@@ -200,8 +200,9 @@ def explain_undeclared(change: Changed) -> str:
     """Return why the effect of a change is unknown."""
     if is_unread_code(change.path):
         return (
-            f"no task declares {change.path}, and the runner does not track imports of its language"
+            f"the plan does not name {change.path}, "
+            "and the runner does not track imports of its language"
         )
     if change.is_deleted:
         return f"{change.path} was deleted, and the runner knows no reference to it"
-    return f"no task declares {change.path}, and no code names it"
+    return f"neither the plan nor any code names {change.path}"

@@ -208,7 +208,7 @@ def test_a_person_reviews_each_proposed_write(shop, ready, console, person, monk
     assert result.state.task("TASK-001").status is Status.DONE
     (waits,) = result.summary.blocked
     assert waits.id == "TASK-002"
-    assert waits.next.startswith("`runner review` shows it")
+    assert waits.next.startswith("`runner review` shows what needs")
     assert not shop.has("b.txt")
     bob = person(changes=[Reply(Answer.APPROVED)])
     assert build(ready(review="prompt"), TRUSTED, console, bob).code is ExitCode.OK
@@ -357,7 +357,7 @@ def test_a_run_with_nothing_to_do_loads_neither_git_nor_what_proves(shop, ready,
 _LOADED = (
     "import sys; bare = set(sys.modules); from runner.cli import main; code = main(sys.argv[1:]);"
     "print(code, len(sys.modules.keys() - bare), sorted({'pydantic', 'networkx', 'markdown_it',"
-    " 'rich', 'bandit', 'runner.plan.foreign', 'runner.app.inspect.plan_warnings'}"
+    " 'rich', 'bandit', 'runner.plan.foreign', 'runner.app.inspect.missing_references'}"
     " & set(sys.modules)))"
 )
 MOST_MODULES_OF_A_CHECK = 508

@@ -477,7 +477,7 @@ def signs(ground):
 
 def test_one_file_is_looked_at_where_its_tool_is_installed(analysed, tmp_path):
     scan = ("sast-scan", "a.rb", "--task", "TASK-001")
-    advice = "a.rb: note: nothing scans .rb: install semgrep with a .semgrep.yml"
+    advice = "a.rb: note: no scanner for .rb is installed: install semgrep with a .semgrep.yml"
     nothing = f"{advice}\nSAST: no files were checked\n"
     assert analysed.runner(*scan).err == nothing
     install(tmp_path, "semgrep", json.dumps(SAID))
@@ -512,7 +512,7 @@ def test_what_a_tool_did_not_look_at_is_a_note_everywhere(analysed, tmp_path):
 
 def test_doctor_can_say_what_is_called_for_and_missing(analysed, tmp_path):
     advice = (
-        "nothing scans .js: install semgrep with a .semgrep.yml, "
+        "no scanner for .js is installed: install semgrep with a .semgrep.yml, "
         "or eslint with eslint-plugin-security"
     )
     assert signs(analysed) == {

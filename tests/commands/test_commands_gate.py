@@ -137,8 +137,8 @@ def test_only_tests_that_reach_the_change_run_and_a_text_for_people_runs_none(gr
         ("runner.toml", "configures tests"),
         (".github/workflows/check.yml", "defines how tests are run"),
         (".gitlab-ci.yml", "defines how tests are run"),
-        ("data/rates.csv", "no task declares"),
-        ("native/fast.c", "no task declares"),
+        ("data/rates.csv", "neither the plan nor any code names"),
+        ("native/fast.c", "the plan does not name"),
     ],
 )
 @pytest.mark.parametrize("files", [FILES, WITH_PLAN], ids=["without a plan", "with a plan"])

@@ -125,7 +125,7 @@ def test_what_cannot_be_decided_is_said_or_counts(shop):
     shop.write("logo.bin", "1")
     said = shop.runner("impact")
     assert said.out == ""
-    assert "not decided: no task declares logo.bin, and no code names it\n" in said.err
+    assert "not decided: neither the plan nor any code names logo.bin\n" in said.err
     assert affected(shop.runner("impact", "--json", "--conservative")).keys() == {
         "TASK-001",
         "TASK-002",
@@ -140,7 +140,7 @@ def test_annotations_stand_beside_the_line_and_obey_nothing(shop):
         "::notice file=shop/db.py,line=2,title=TASK-002 may be affected (TC-002)::"
         "shop/api.py imports shop/db.py\n" in said.out
     )
-    assert "::warning file=a%25%2C%3A.bin,title=not decided::no task declares" in said.out
+    assert "file=a%25%2C%3A.bin,title=not decided::neither the plan nor any code" in said.out
 
 
 def test_the_width_can_be_direct_or_none(shop):

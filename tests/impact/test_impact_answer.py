@@ -210,7 +210,7 @@ def test_a_file_nobody_declares_is_a_doubt_or_counts_for_everyone():
     shop = a_shop(files={"assets/logo.bin": b"\0\1"})
     found = shop.edit("assets/logo.bin", "\1", "\2")
     assert found.affected == ()
-    assert doubts(found) == ["no task declares assets/logo.bin, and no code names it"]
+    assert doubts(found) == ["neither the plan nor any code names assets/logo.bin"]
     wide = shop.edit("assets/logo.bin", "\1", "\2", width=SURE)
     assert set(names(wide)) == {"TASK-001", "TASK-002", "TASK-003"}
 

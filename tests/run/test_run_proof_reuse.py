@@ -153,7 +153,7 @@ def test_tests_stand_where_nothing_that_they_ran_has_changed(place, files):
         ({"pyproject.toml": "[tool.x]\n"}, "configures every test"),
         ({"requirements.txt": "six\n"}, "configures every test"),
         ({"tests/test_mine.py": "X = 1\n"}, "TC-001 ran tests/test_mine.py"),
-        ({"some.csv": "1\n"}, "no task declares some.csv"),
+        ({"some.csv": "1\n"}, "neither the plan nor any code names some.csv"),
         ({"tool.rb": "1\n"}, "imports of its language"),
     ],
 )

@@ -39,7 +39,7 @@ def test_a_finished_draft_lands_with_its_evidence(stuck):
     assert (ended.code, "main is checked out" in ended.err) == (2, True)
     stuck.git("branch", "same")
     ended = stuck.runner("adopt", "TASK-001", "same", "--trust")
-    assert (ended.code, "same has no changes" in ended.err) == (2, True)
+    assert (ended.code, "already has all changes of same" in ended.err) == (2, True)
 
     finish(stuck)
     ended = stuck.runner("adopt", "TASK-001", "--trust")

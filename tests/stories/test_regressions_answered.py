@@ -218,7 +218,7 @@ def test_what_the_change_asks_itself_is_shown_and_answered_with_what_it_breaks(w
     workplace.plan(*(one.replace("PENDING", "DONE") for one in (rule, api)), change)
     ended = workplace.run("--no-sandbox")
     assert ended.code == 4, ended.said
-    asked, broken = "? no test fails without this change", "breaks TASK-002"
+    asked, broken = "? no test fails without this change", "this change breaks TASK-002"
     said = workplace.runner("review", "TASK-003").out
     assert said.index(asked) < said.index(broken)
     workplace.edit_plan("rule.limit() == 1", "rule.limit() > 0")

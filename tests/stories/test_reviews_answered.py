@@ -83,7 +83,7 @@ def test_an_approval_and_a_rejection_are_told_by_every_command_at_once(waiting, 
     assert told(waiting, "approve", "--all") == "nothing is waiting for you\n"
     # A rejection takes the approval back.
     assert waiting.runner("reject", "TASK-001", "--reason", "shorter").code == 0
-    assert "rejected: is tried again" in told(waiting, "status")
+    assert "rejected: the next `runner` retries it" in told(waiting, "status")
     assert "shorter" in told(waiting, "why", "TASK-001")
     assert told(waiting, "review") == "nothing is waiting for you\n"
     run(waiting)

@@ -78,7 +78,7 @@ def test_an_amended_landing_is_unverified_here_and_in_a_clone(built):
             assert "Proof: TC-001 pass" in place.git("log", "-1", "--format=%B", landing(place))
             assert unverified(place) == {"TASK-001"}, path
         said = clone.runner("evidence", "TASK-001")
-        assert "unproven: the proof in the commit of" in said.out
+        assert "unproven: the proof in its commit is for another" in said.out
         assert "proven by the runner" not in said.out
         assert "runner verify TASK-001" in said.out
 

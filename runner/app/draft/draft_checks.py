@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from runner.app.inspect.plan_warnings import find_unmade, unready
+from runner.app.inspect.missing_references import find_unmade
+from runner.app.inspect.unready_tasks import unready
 from runner.model import Status
 from runner.model.grades import is_document
 from runner.plan.checks import check_plan

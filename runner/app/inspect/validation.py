@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from runner.app.build.discovered_gates import apply_default_gates
-from runner.app.inspect.plan_warnings import UNPROVEN, Verdicts, find_unmade, find_untested, unready
+from runner.app.inspect.unready_tasks import UNPROVEN, Verdicts, find_untested, unready
 from runner.config.stack import detect_stack
 from runner.context import skills, tree
 from runner.errors import ExitCode
@@ -38,7 +38,7 @@ from runner.text.wording import did_you_mean, join_few, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from runner.app.inspect import test_frameworks
+    from runner.app.inspect import missing_references, test_frameworks
     from runner.app.observer import Observer
     from runner.config.settings import Settings
     from runner.implementers import unified_diff
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from runner.project import Project, Reading
 else:
     foreign = lazy_module("runner.plan.foreign")
+    missing_references = lazy_module("runner.app.inspect.missing_references")
     test_frameworks = lazy_module("runner.app.inspect.test_frameworks")
     unified_diff = lazy_module("runner.implementers.unified_diff")
 
@@ -121,7 +122,9 @@ def find_unmade_parts(project: Project, reading: Reading) -> tuple[Problem, ...]
     """Return the parts that no task makes; empty if the plan has errors, which may hide fields."""
     if any(problem.is_error for problem in reading.problems):
         return ()
-    return find_unmade(project.root, reading.data, reading.plan.path, reading.plan.tasks)
+    return missing_references.find_unmade(
+        project.root, reading.data, reading.plan.path, reading.plan.tasks
+    )
 
 
 def _find_untestable_authors(project: Project, reading: Reading) -> Iterator[Problem]:

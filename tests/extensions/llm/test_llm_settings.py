@@ -88,7 +88,7 @@ def test_a_person_sets_servers_and_addresses_and_a_repository_only_tightens(load
         ('[[permission]]\ntool = "search"\naction = "maybe"', "permission.action must be"),
         ('[[permission]]\ntool = "*"\naction = "deny"\npattern = "!a"', "must not begin with !"),
         ('[[permission]]\naction = "deny"', "permission.tool is missing"),
-        ('[mcp."a b"]\ncommand = "x"', "must have only letters"),
+        ('[mcp."a b"]\ncommand = "x"', "must be at most 32 letters"),
         ('[mcp.a]\nenv = "X"', "mcp.a.command is missing"),
         ('[model]\nbase_url = "localhost"', "must be a URL"),
     ],

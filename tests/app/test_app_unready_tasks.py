@@ -8,7 +8,8 @@ import pytest
 from growth import grows_as_its_input
 from workplace import PASSES, a_task
 
-from runner.app.inspect.plan_warnings import find_unmade, unready
+from runner.app.inspect.missing_references import find_unmade
+from runner.app.inspect.unready_tasks import unready
 from runner.app.inspect.validation import validate
 from runner.config.settings import Settings
 from runner.plan.document import read_plan
