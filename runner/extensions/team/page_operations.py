@@ -46,7 +46,7 @@ ROWS = (
     _read(
         "listBuildEvents",
         f"{_BUILD}/events",
-        "events after `after`: the build's own, or those of `journal`",
+        "events numbered above `after`, of the build or of the clone's `journal`",
         Field("journal", "ID of a clone's journal"),
         NUMBER,
         LIMIT,

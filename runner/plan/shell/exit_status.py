@@ -231,7 +231,7 @@ def no_proof_in(contract: TestContract) -> NoProof | None:
     by, program = code_span(found.by), code_span(found.program)
     message = f"cannot fail: {by} swallows the exit code of {program}"
     if found.by.startswith("&>"):
-        message = f"cannot fail if /bin/sh is not bash: its `&>` does not wait for {program}"
+        message = f"cannot fail unless /bin/sh is bash: `&>` runs {program} in the background"
     return NoProof(found.by, message, f"write it as {code_span(found.right)}")
 
 
