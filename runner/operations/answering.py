@@ -224,7 +224,7 @@ examples:
         (
             TASK,
             word("branch", "BRANCH", "your branch (default: the task's draft)", "?", default=""),
-            flag("--yes", "approve what a review would ask about"),
+            flag("--yes", "approve without showing a review"),
             TRUST,
             flag("--allow-dirty", "adopt despite uncommitted changes"),
             choice("--review", REVIEWS, "who reviews changes"),

@@ -172,7 +172,7 @@ examples:
     ),
     Operation(
         "prune",
-        "delete old logs, drafts and slots that nothing needs",
+        "delete old logs, drafts and work folders that nothing needs",
         "artifacts:execute_prune",
         (
             option("--older-than", "AGE", "such as 90d, 12w or 36h", needed=True),

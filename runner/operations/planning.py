@@ -191,7 +191,7 @@ exit code: 0 there is an approved plan, 3 it waits for you or no plan was accept
             option("--decision", "TEXT", "what was chosen (default: the title)", default=""),
             option("--tradeoff", "TEXT", "what it costs and what it gains", default=""),
             option("--pattern", "TEXT", "name of the pattern that it may become", default=""),
-            option("--task", "ID", "the task it was made for", default=""),
+            option("--task", "ID", "the task of the decision", default=""),
         ),
         effects="writes",
         role="reviewer",

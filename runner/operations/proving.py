@@ -117,7 +117,7 @@ examples:
         (
             option("--base", "REV", "the revision to merge into", default=""),
             option("--head", "REV", "the commit to test (default: HEAD)", default="HEAD"),
-            option("--tests", "COMMAND", "run all tests with it; ignore the plan", default=""),
+            option("--tests", "COMMAND", "run all tests by this, without the plan", default=""),
             option("--map", "FILE", "test map: what each test runs (default: in your cache)"),
             flag("--record", "run all tests of the checked-out base and write the test map"),
             flag("--all", "run everything, whatever changed"),
@@ -161,7 +161,7 @@ examples:
             flag("--unproven", "also ship tasks that are DONE but unproven"),
             flag(
                 "--strict",
-                "require code to have tests or a contract that fail for stubs and mutants",
+                "refuse code whose tests also pass on stubs or mutants of it",
             ),
             choice(
                 "--assurance",

@@ -168,7 +168,7 @@ def _test_contract(run: Run, number: int, first_line: int) -> TestContract | Com
     fails, held_out = "fails" in words, "held out" in words
     if fails and held_out:
         hint = "remove `fails` or `held out`: a held-out test must be able to pass"
-        return _complaint(run, f"{match['id']} is marked both fails and held out", hint)
+        return _complaint(run, f"{match['id']} is marked as `fails` and as `held out`", hint)
     level = ", ".join(word for word in words if word not in _MARKS) or "unit"
     level = _LEVELS.get(level.removesuffix(" test"), level.removesuffix(" test"))
     known = [entry.value for entry in Level]

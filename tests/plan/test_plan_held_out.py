@@ -65,7 +65,7 @@ def test_an_id_is_a_and_digits_before_a_colon(written, id_):
     ("old", "new", "message"),
     [
         ("A2:", "A1:", "duplicate acceptance id A1"),
-        ("held out", "held out, fails", "TC-003 is marked both fails and held out"),
+        ("held out", "held out, fails", "TC-003 is marked as `fails` and as `held out`"),
         (f"`tests/test_models_acceptance.py` {DIGEST}", f"`tests/` {DIGEST}", "is a folder"),
         (f"`tests/test_models_acceptance.py` {DIGEST}", f"`tests/*.py` {DIGEST}", "is a glob"),
         (

@@ -143,7 +143,9 @@ def _open_bucket(name: str, environ: Mapping[str, str]) -> ArtifactStore:
         from obstore.store import S3Store
     except ImportError as error:
         raise RunnerError(
-            "an artifact bucket needs obstore", where=name, hint=install_hint("artifacts")
+            "storing artifacts in a bucket needs the package obstore",
+            where=name,
+            hint=install_hint("artifacts"),
         ) from error
     values = {
         key.lower(): value

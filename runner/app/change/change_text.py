@@ -42,7 +42,9 @@ def change_preview(seen: ChangePreview) -> Iterator[str]:
 
 def _describe_note(id_: str, status: Status) -> str:
     if status is Status.BLOCKED:
-        return f"the change is noted in its section; to retry the task: runner approve {id_}"
+        return (
+            f"the change is noted in its section; to build the task with it: runner approve {id_}"
+        )
     if status is Status.STALE:
         return f"the change is noted in its section; to rebuild the task: runner approve {id_}"
     return "the change is noted in its section"

@@ -294,8 +294,8 @@ class _Move:
             raise RunnerError(
                 f"git has this content ({place.where}), so an implementer can read it",
                 where=path,
-                hint=f"write new cases into a new file and hold that out{clean}; --copy holds it "
-                "out anyway, and its grade says: once in git",
+                hint=f"write new cases into a new file and hold that out{clean}; or use --copy: "
+                "then the evidence says that the tests were once in git",
             )
         return place is not None
 

@@ -183,7 +183,7 @@ class Store(Struct, frozen=True):
                 "the store does not answer",
                 where=self.shown,
                 detail=hide_password(lines[0] if lines else ""),
-                hint="fix the store, then check it: runner team store check",
+                hint="start the database or correct its address, then: runner team store check",
                 code=ExitCode.USAGE,
             ) from error
 

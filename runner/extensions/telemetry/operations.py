@@ -21,7 +21,7 @@ ROWS = (
             option("--build", "ID", "events of one build", default=""),
             option("--store", "URL", "another store (URL or path)", default=""),
             flag("--deliver", "send to the receivers in your settings; combine with --follow"),
-            flag("--doors", "show those receivers and their progress"),
+            flag("--doors", "list the receivers, and what each has got so far"),
             option("--beside", "", "", kind=int, default=0, shown=False),
             flag("--json", "one JSON object per line"),
         ),
