@@ -126,7 +126,7 @@ def make_refusal(what: str, output: str) -> RunnerError:
     return RunnerError(
         f"{ORIGIN} rejected {what}",
         detail=output,
-        hint="let the account that git uses here push branches to {ORIGIN}",
+        hint=f"let the account that git uses here push branches to {ORIGIN}",
         code=ExitCode.CONFLICT,
     )
 

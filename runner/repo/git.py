@@ -60,7 +60,7 @@ SAFE_SETTINGS: ConfigPairs = (
     ("safe.bareRepository", "explicit"),
     ("submodule.recurse", "false"),
 )
-"""ConfigPairs for every git: no hook, monitor, helper, network or editor."""
+"""Settings for every git: no hook, monitor, helper, network or editor."""
 
 _SAFE_ENVIRONMENT: Mapping[str, str] = {
     "GIT_ALLOW_PROTOCOL": "",

@@ -237,7 +237,7 @@ _REJECTED = {
     Became.REJECTED: "{0} rejected",
     Became.DROPPED: "{0} rejected; the tasks that it breaks are DONE again",
     Became.DROPPED_LATER: "{0} rejected; the next run drops it",
-    Became.PLANNED_AGAIN: "the plan of {0} was rejected: its implementer writes another one",
+    Became.PLANNED_AGAIN: "the plan of {0} was rejected: its implementer makes a new one",
     Became.OUT_OF_PLANS: "plan of {0} rejected, the last one allowed: the next run blocks the task",
     Became.DENIED: "request denied; {0} continues without it",
     Became.STANDS: "{0} is not rebuilt: it stays DONE",

@@ -322,7 +322,8 @@ def test_a_project_that_declares_no_tests_is_tested_by_what_they_are_written_wit
 def test_a_folder_of_another_language_is_tested_in_that_folder(workplace):
     scripts = '{"name": "web", "scripts": {"test": "node --test"}}'
     own = {"pyproject.toml": "[tool.pytest.ini_options]\n", "tests/test_a.py": ""}
-    workplace.commit(own | {"web/package.json": scripts, "docs/requirements.txt": "sphinx\n"})
+    others = dict.fromkeys((f"{one}/package.json" for one in (".old", "my app", "vendor")), scripts)
+    workplace.commit(own | others | {"web/package.json": scripts, "docs/requirements.txt": "a\n"})
     gates = [(one.name, one.command) for one in analyse(project(workplace)).gates]
     web = ("tests-web", "cd web && npm run --silent test")
     assert gates == [("tests", "python -m pytest -q"), web]

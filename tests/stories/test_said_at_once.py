@@ -181,7 +181,7 @@ def test_of_a_proposal_that_is_too_large_nothing_else_is_advised(workplace):
         a_task("TASK-002", outputs=["b.bin"], command=large + more, tests=["test -f b.bin"]),
     )
     said = workplace.run().out
-    assert "Output files line of its section" not in said
+    assert "replace the task's Output files line" not in said
     assert "git ignores" not in said
     assert len(workplace.happened("attempt.started")) == 2
     too_large = "b.bin has 62,914,560 bytes; the limit for one file is 52,428,800"

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 _LANGUAGES = frozenset({"python", "node", "go", "rust"})
 _INSTALLED = frozenset({*IN_REPOSITORY, MODULES})
+_NOT_OWN = _INSTALLED | {"vendor", "third_party", "example", "examples"}
+"""Folders whose tests belong to other projects, or to nobody's."""
+_PLAIN_NAME = re.compile(r"\w[\w.-]*")
+"""A folder's name that can be part of a gate's ID."""
 _LOOKED_INTO = 30
 """Test files that are read to detect their framework."""
 _PYTEST = re.compile(rb"^[ \t]*(?:import|from)\s+pytest\b", re.MULTILINE)
@@ -111,6 +115,8 @@ def find_all_gates(tree: Tree, stack: Stack) -> tuple[Declared, ...]:
 def _find_part_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
     recipes = " ".join(text for _, text in (*stack.commands, *stack.recipes))
     for folder, inner in sorted(_split_folders(tree).items()):
+        if folder in _NOT_OWN or not _PLAIN_NAME.fullmatch(folder):
+            continue
         part = read_stack(TreeManifests(inner))
         is_named = re.search(rf"(?<![\w-]){re.escape(folder)}(?![\w-])", recipes)
         if is_named or _LANGUAGES.intersection(part.names) <= set(stack.names):
