@@ -22,7 +22,7 @@ from runner.languages.registry import is_written_in
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
 from runner.process.limits import Limits
-from runner.text.foreign_documents import name_of, python_tree
+from runner.text.python_syntax import name_of, python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -155,8 +155,8 @@ def _paths(tail: str, bounds: CommandBounds) -> str:
         if re.search(rf"(?<![\w/.-]){re.escape(other)}(?![\w.-])", output):
             shown = f'to read it, set sandbox.read = ["{other}"] in your own settings'
             return f"the sandbox hides {other}, a path of another repository or user; {shown}"
-    for name in _ABSENT.findall(tail):
-        program = which(name, bounds.search)
+    for match in _ABSENT.finditer(tail):
+        program = which(match["shell"] or match["named"], bounds.search)
         if program and bounds.hides(str(program)):
             folder = find_installation(program.resolve())
             shown = f'to show it: sandbox.read = ["{folder}"] in your own settings'
@@ -206,7 +206,10 @@ _UNOPENED = regex(
     r"|(?P<missing>[Nn]o such file or directory|ENOENT|not found|does not exist|[Cc]annot find"
     r"|MODULE_NOT_FOUND)"
 )
-_ABSENT = regex(r"([\w.+-]+)[^\w\s]?: (?:(?:command )?not found|No such file or directory)")
+_ABSENT = regex(
+    r"(?<![\w./+-])(?P<shell>[\w.+-]+): (?:command )?not found\b"
+    r"|\b(?:make|env): \W?(?P<named>[\w.+-]+)\W?: No such file or directory"
+)
 """A program that a shell, make or env did not find."""
 _PATH = regex(r"(?<![\w./~-])(~?/[^\s'\"`:,;<>()]+)")
 _LOOPBACK = r"(?:localhost|127\.|\[?::1)"

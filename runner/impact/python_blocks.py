@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from runner.languages.registry import is_written_in
-from runner.text.foreign_documents import python_tree
+from runner.text.python_syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

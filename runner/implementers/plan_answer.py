@@ -79,7 +79,7 @@ def why_no_plan(text: str) -> str:
         return "it is a copy of the example"
     if found:
         given = found[0].get("plan") if isinstance(found[0].get("plan"), dict) else found[0]
-        return f"the JSON object needs `steps` and one more field, such as `files`; it has {_keys(given)}"
+        return f"the JSON object needs `steps` and, for example, `files`; it has {_keys(given)}"
     for fence in reversed(_find_fences(text)):
         if "json" in fence.info or "plan" in fence.info:
             return f"the block is not valid JSON{_mistake(fence.body)}"

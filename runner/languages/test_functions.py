@@ -17,7 +17,7 @@ from runner.languages.base import NamedTest
 from runner.languages.c_like_lexer import find_closing, mask_literals
 from runner.languages.rust import LITERALS
 from runner.lazy_pattern import regex
-from runner.text.foreign_documents import python_tree
+from runner.text.python_syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

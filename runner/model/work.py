@@ -148,7 +148,7 @@ class Doubt(StrEnum):
     @property
     def words(self) -> str:
         """The doubt for people; the value of CANNOT_FAIL is stored, but not clear."""
-        return "also passes without the work" if self is Doubt.CANNOT_FAIL else str(self)
+        return "not shown to fail without the work" if self is Doubt.CANNOT_FAIL else str(self)
 
 
 class AcceptanceRow(Struct, frozen=True):

@@ -282,13 +282,9 @@ def _read(output: bytes, code: int) -> OwnCommandResult:
     except UnicodeDecodeError:
         return OwnCommandResult(trouble="its command printed text that is not UTF-8")
     if "\0" in value:
-        return OwnCommandResult(
-            trouble="its command printed a NUL byte, which no variable can contain"
-        )
+        return OwnCommandResult(trouble="its command printed NUL, which no variable can hold")
     if len(value.strip()) < 4:  # noqa: PLR2004  what redaction would blot out ordinary text by
-        return OwnCommandResult(
-            trouble="its command printed fewer than 4 characters, too few to redact"
-        )
+        return OwnCommandResult(trouble="its output has fewer than 4 characters to redact")
     return OwnCommandResult(value)
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from runner.lazy_pattern import regex
 from runner.surface.facts import Fact, Trees, folders_above, read_text, skip_file
-from runner.text.foreign_documents import parse_json, parse_toml, python_tree
+from runner.text.foreign_documents import parse_json, parse_toml
+from runner.text.python_syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -34,7 +34,8 @@ from runner.surface.facts import (
     shorten,
     skip_file,
 )
-from runner.text.foreign_documents import one_at_a_time, parse_json
+from runner.text.foreign_documents import parse_json
+from runner.text.python_syntax import one_at_a_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

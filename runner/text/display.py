@@ -86,8 +86,7 @@ def escape_annotation(text: str) -> str:
 
     Escapes as GitHub's workflow commands are documented: `%`, carriage return and newline.
     """
-    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return display(escaped, lines=True)
+    return display(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"), lines=True)
 
 
 def escape_annotation_property(text: str) -> str:

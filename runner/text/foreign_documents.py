@@ -1,16 +1,12 @@
-"""Parse JSON, TOML, YAML and Python from outside the runner, within bounds.
+"""Parse JSON, TOML and YAML from outside the runner, within bounds.
 
 They come with any clone and in what any program prints.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import warnings
-from contextlib import contextmanager
-from threading import RLock
 from typing import TYPE_CHECKING
 
 from runner.lazy_module import lazy_module
@@ -18,7 +14,6 @@ from runner.lazy_pattern import regex
 
 if TYPE_CHECKING:
     import tomllib
-    from collections.abc import Iterator
 else:
     tomllib = lazy_module("tomllib")
 
@@ -80,43 +75,3 @@ def read_yaml(text: str) -> object:
         return yaml.safe_load(text)
     except _NO_VALUES as error:
         raise yaml.YAMLError("a value is invalid") from error
-
-
-_LOCK = RLock()  # reentrant: the collector may run any code in the middle of a parse
-_TRIES = 5
-
-
-@contextmanager
-def one_at_a_time() -> Iterator[None]:
-    """Hold the parser lock, and suppress warnings of this parse.
-
-    CPython before 3.13 counts the depth of syntax trees for all threads together, and raises
-    SystemError ("AST constructor recursion depth mismatch", CPython issue 106905) where another
-    thread parses while the garbage collector has interrupted this one; `catch_warnings` is for
-    one thread, too.
-    """
-    with _LOCK, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-def python_tree(source: str | bytes) -> ast.Module | None:
-    """Parse Python source; return None if the syntax is not supported."""
-    for _ in range(_TRIES):
-        try:
-            with one_at_a_time():
-                return ast.parse(source)
-        except SystemError:  # a library parsed at the same time, without the lock
-            continue
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-    return None
-
-
-def name_of(node: ast.expr) -> str:
-    """Return the dotted name of a call or attribute; empty if it has none."""
-    if isinstance(node, ast.Call):
-        return name_of(node.func)
-    if isinstance(node, ast.Attribute):
-        return f"{name_of(node.value)}.{node.attr}".lstrip(".")
-    return node.id if isinstance(node, ast.Name) else ""

@@ -213,8 +213,7 @@ def refusal_of_import(error: ImportError) -> RunnerError | None:
     extra = _find_extra(module) if module else ""
     if not extra:
         return None
-    message = f"{module} is required, but not installed"
-    return RunnerError(message, hint=install_hint(extra))
+    return RunnerError(f"{module} is required, but not installed", hint=install_hint(extra))
 
 
 def _find_extra(module: str) -> str:

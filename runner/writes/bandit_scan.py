@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from runner.lazy_module import lazy_module, name_package, put_off
 from runner.model import digest_of
 from runner.secrets.redact import redact
-from runner.text.foreign_documents import one_at_a_time
+from runner.text.python_syntax import one_at_a_time
 from runner.writes.parsers import compile_quietly, is_tangled, no_warnings
 from runner.writes.sast_report import SastFinding
 

@@ -69,11 +69,12 @@ def compile_projects(
     A compiler that fails without a place, on the base for the same reason, could not run: that is
     a warning, and grammars still read its files.
     """
-    jobs = (*project_jobs(tree, paths), *command_jobs(paths, commands))
+    projects = project_jobs(tree, paths)
+    jobs = (*projects, *command_jobs(paths, commands))
     unbuilt = {one.tool: one.unbuilt for one in compilers()}
     results = [(job, _run(job, run_command)) for job in jobs]
     failed = [job for job, weighed in results if any(one.line for one in weighed.findings)]
-    unable = {job: weighed.unplaced for job, weighed in results if weighed.unplaced}
+    unable = {job: now.unplaced for job, now in results if now.unplaced and job in projects}
     earlier: dict[CompileJob, _CompileResult] = {}
     if (failed or unable) and on_base is not None:
         with on_base(()):
@@ -114,9 +115,9 @@ def _check_uncompiled(
 
 
 def _is_same_failure(now: str, before: str) -> bool:
-    """Return whether each error line of an output, else all of it, was in the earlier one."""
-    errors = set(_ERROR.findall(now))
-    return errors <= set(_ERROR.findall(before)) if errors else now == before
+    """Return whether each line of an output was in the earlier one; numbers may differ."""
+    new, old = (set(_NUMBER.sub("0", one).splitlines()) for one in (now, before))
+    return new <= old
 
 
 def _warn_unable(job: CompileJob, finding: Finding) -> Finding:
@@ -294,6 +295,7 @@ def _output(ran: Ran) -> str:
         return log.read(_READ).decode("utf-8", "replace")
 
 
+_NUMBER = regex(r"\d+")
 _ERROR = regex(r"^.*\berror\b.*$", re.MULTILINE | re.IGNORECASE)
 # tsc if its output is not a terminal, and MSBuild.
 _PARENTHESES = regex(

@@ -9,7 +9,6 @@ from runner.contracts.document import bundle_document
 
 TEXT = {"type": "string"}
 INTEGER = {"type": "integer"}
-THING = {"type": "object", "properties": {}}
 THING = {
     "type": "object",
     "properties": {"name": TEXT, "size": INTEGER, "kind": {"enum": ["a", "b"]}},

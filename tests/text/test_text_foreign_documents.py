@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from runner.text.foreign_documents import parse_json, parse_toml, python_tree
+from runner.text.foreign_documents import parse_json, parse_toml
+from runner.text.python_syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

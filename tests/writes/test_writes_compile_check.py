@@ -436,7 +436,9 @@ def test_an_error_of_the_compiler_that_stood_before_refuses_nothing(tmp_path, be
 NO_TOOLCHAIN = "echo 'error: rustup could not choose a version of cargo to run' >&2; exit 1"
 PINNED = f"test -f pinned || exit 0; {NO_TOOLCHAIN}"
 NO_INDEX = """case "$1" in *version) exit 0;; esac
-test -f pinned && echo 'took 3 s'; echo 'error: failed to fetch the index'; exit 101"""
+test -f pinned && echo 'took 3 s' || echo 'took 14 s'
+echo 'error: failed to fetch the index'; exit 101"""
+SAME_END = "test -f pinned && echo 'undefined: new'; echo 'error: ld returned 1'; exit 1"
 OTHER_REASON = "test -f pinned && echo 'error: no index' || echo 'error: no lock'; exit 1"
 
 
@@ -448,6 +450,7 @@ OTHER_REASON = "test -f pinned && echo 'error: no index' || echo 'error: no lock
         (PINNED, False, True),
         (NO_INDEX, False, False),
         (OTHER_REASON, False, True),
+        (SAME_END, False, True),
         ("echo it broke; exit 2", True, False),
     ],
 )
@@ -480,6 +483,13 @@ def test_a_compiler_that_cannot_run_without_the_change_either_is_a_warning(
     unable = f"not compiled: {tool} could not run here, with or without the change"
     assert warnings == ([] if refuses else [unable])
     assert any(one.refuses for one in compile_projects(tree, [file], (), run_command))
+
+
+def test_a_command_of_settings_that_fails_without_a_place_always_refuses(tmp_path):
+    tree = put(tmp_path / "tree", {"a.x": b""})
+    commands = (CompileCommand("*.x", "echo it broke; exit 2"),)
+    found = compile_projects(tree, ["a.x"], commands, runs_in(tree), lambda _: nullcontext())
+    assert [one.refuses for one in found] == [True]
 
 
 def test_broken_rust_is_refused_where_its_compiler_cannot_start(tmp_path):

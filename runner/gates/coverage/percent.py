@@ -22,7 +22,7 @@ from runner.languages.javascript import TYPED
 from runner.languages.registry import code_language, is_written_in
 from runner.model import Coverage
 from runner.process.tools import which
-from runner.text.foreign_documents import one_at_a_time
+from runner.text.python_syntax import one_at_a_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

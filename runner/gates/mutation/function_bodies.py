@@ -18,7 +18,7 @@ from runner.gates.test_paths import is_test_path
 from runner.languages.registry import code_row
 from runner.languages.syntax_tree import parse_file
 from runner.model import digest_of
-from runner.text.foreign_documents import python_tree
+from runner.text.python_syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from runner.languages.base import file_keys
 from runner.languages.python import DYNAMIC, UNREADABLE
 from runner.lazy_pattern import regex
-from runner.text.foreign_documents import python_tree
+from runner.text.python_syntax import python_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

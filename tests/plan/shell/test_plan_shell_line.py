@@ -234,9 +234,10 @@ def test_which_lines_run_a_whole_suite(line, whole):
     assert runs_whole_suite(line) is whole
 
 
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
 
 
+@needs_bubblewrap
 @pytest.mark.parametrize(
     ("line", "lost"),
     [
@@ -256,6 +257,7 @@ def test_a_line_that_ends_well_with_failing_programs_loses_its_exit(line, lost):
     assert loses_exit(line) is lost
 
 
+@needs_bubblewrap
 @pytest.mark.parametrize(
     ("script", "lost"),
     [("node bad.js; exit 0", True), ("node bad.js || true", True), ("node bad.js", False)],
@@ -275,6 +277,7 @@ cp /bin/bash {path} | bash -c 'echo > {path}' | cat < /etc/hostname > {path} | h
 """
 
 
+@needs_bubblewrap
 @pytest.mark.parametrize("line", ESCAPES.replace("\n", "|").strip("|").split(" | "))
 def test_a_line_writes_nothing_outside(line, tmp_path):
     path = tmp_path / "made"
@@ -282,6 +285,7 @@ def test_a_line_writes_nothing_outside(line, tmp_path):
     assert not path.exists()
 
 
+@needs_bubblewrap
 @pytest.mark.parametrize(
     "line", [":(){ :|:& };:", "while :; do :; done", "while :; do echo x >> f; done", "kill -9 -1"]
 )
@@ -291,6 +295,7 @@ def test_a_line_that_does_not_end_is_stopped(line):
     assert time.monotonic() - begin < 15
 
 
+@needs_bubblewrap
 def test_without_bubblewrap_nothing_runs_and_nothing_is_known(monkeypatch):
     monkeypatch.setattr(own_command, "_argv_before", tuple)
     own_command._encloses.cache_clear()
