@@ -81,7 +81,7 @@ def _draft(given: argparse.Namespace, project: Project, request: ImportRequest) 
         flag = "--accept-done" if given.accept_done else "--dry-run"
         raise RunnerError(
             f"{flag} cannot be combined with --draft, which writes nothing yet",
-            hint="approve the draft first (runner review shows it); after that: runner waive ID",
+            hint="runner review shows the draft; once it is approved: runner waive ID --reason …",
         )
     with open_console(project, is_quiet=given.json) as (observer, asker):
         came = drafted_imports.draft_import(project, request, observer, asker, trusted=given.trust)

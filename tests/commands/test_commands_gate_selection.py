@@ -66,7 +66,7 @@ def files_of(*names):
             [],
             {"tests/snapshots/cart/total.txt": "11\n"},
             None,
-            "no task declares",
+            "neither the plan nor any code names",
             id="a snapshot",
         ),
         pytest.param(

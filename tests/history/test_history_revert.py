@@ -106,7 +106,7 @@ def chain(workplace):
 
 def test_who_rests_on_it_is_only_proven_again_once_it_offers_what_it_did(chain):
     told = chain.runner("why", "TASK-003").out
-    assert "once TASK-002 is DONE with the same interface, TASK-001 is only re-tested" in told
+    assert "once TASK-002 is DONE with the same interface, TASK-003 is only re-tested" in told
     since = len(chain.events)
     ended = chain.run("--no-sandbox")
     assert ended.code == 0, ended.said

@@ -195,7 +195,7 @@ MAY_NAME = {
     "app/gate/test_suite.py": "what `npm test` of a package runs",
     "app/inspect/repository_analysis.py": "which manifests a repository has, and who reads them",
     "app/inspect/test_frameworks.py": "what the tests of each language are called and run by",
-    "app/inspect/unready_tasks.py": "where a module that a plan names may stand",
+    "app/inspect/missing_references.py": "where a module that a plan names may stand",
     "config/stack.py": "what a repository declares: each manifest in its own format",
     "config/default_gates.py": "the gates that manifests declare",
     "process/other_trees.py": "folders outside that manifests link to: a border of the sandbox",

@@ -37,7 +37,7 @@ def test_a_comment_leaves_those_behind_it_done(built):
     said = copied.runner("change", "TASK-001", "clarify the rule", "--yes").out
     assert "runner approve TASK-001\ndependents are re-tested, and rebuilt only if" in said
     told = copied.runner("why", "TASK-003").out
-    assert "once TASK-002 is DONE with the same interface, TASK-001 is only re-tested" in told
+    assert "once TASK-002 is DONE with the same interface, TASK-003 is only re-tested" in told
     assert told.rstrip().endswith("`runner review TASK-001` shows what was built  (TASK-001)")
 
     since = changed(built, COMMENTED)
@@ -237,7 +237,7 @@ def test_without_a_terminal_an_edit_is_shown_and_rebuild_is_the_approval(built, 
     assert told.code == 3
     assert f"    -{EDITED[0]}\n    +{EDITED[1]}\n" in told.err, told.err
     assert "  STALE TASK-002 API: TASK-001 was edited" in told.err
-    assert " before\n  next: `runner --rebuild` rebuilds it" in told.err
+    assert " in earlier attempts\n  next: `runner --rebuild` rebuilds it" in told.err
     monkeypatch.setenv("CI", "true")
     refused = built.run("--no-sandbox", "--rebuild")
     assert (refused.code, "runner --rebuild --yes" in refused.err) == (3, True)

@@ -81,7 +81,7 @@ def test_each_done_says_by_what_it_is_proven(workplace):
     assert "\nrun by the runner: gate:lint\n" in said
     assert "proven by the runner" not in said
     said = workplace.runner("evidence", "TASK-004").out
-    assert "DONE, unproven: nothing proves it; it matches" in said
+    assert "DONE, unproven: nothing proves it; the evidence matches" in said
     assert "proven by the runner" not in said
     assert "is DONE" in (why := workplace.runner("why", "TASK-004").out)
     assert "unproven: nothing proves it" in why

@@ -361,7 +361,7 @@ def test_while_it_waits_the_list_is_known_and_its_ids_are_given(listed, drafter)
 
 WRONG = (
     (ANSWER.replace("- TASK-011: none", "- nothing: none"), "TASK-011 is not in the answer"),
-    (ANSWER.replace("TASK-010: Count", "TASK-020: Count"), "TASK-020 is not one of the tasks"),
+    (ANSWER.replace("TASK-010: Count", "TASK-020: Count"), "TASK-020 is not a task of the request"),
     (ANSWER.replace("TASK-010: Count", "TASK-009: Count"), "TASK-009 is already in use"),
     (ANSWER.replace("`count.py`", "`../count.py`"), "../count.py"),
     (ANSWER.replace("`count.py`", "`runner.toml`"), "runner.toml"),
