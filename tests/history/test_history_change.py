@@ -88,7 +88,7 @@ def test_a_pending_task_just_gets_the_note(chain):
 
 def test_a_blocked_task_keeps_its_status_and_the_answer_says_how_to_go_on(chain):
     said = chain.runner("change", "TASK-009", "another way", "--yes")
-    assert "TASK-009 is BLOCKED: the change is noted in its section; to retry" in said.out
+    assert "TASK-009 is BLOCKED: the change is noted in its section; to build" in said.out
     assert chain.statuses["TASK-009"] == "BLOCKED"
 
 
