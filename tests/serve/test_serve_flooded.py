@@ -96,7 +96,8 @@ def test_a_signed_in_page_answers_during_a_flood(site, kind):
     assert slowest <= listener.HEAD_SECONDS / 2  # it never waits until the flood's requests end
     if kind == "streams of the same session":
         assert counts["200"] == 16
-        # As many as the flood has time for; a connection may close before its answer is read.
+        assert counts.keys() <= {"200", "429", "closed", "open"}
+        # As many as the flood has time for. A busy server closes the oldest of 512 unread ones.
         assert counts["closed"] >= counts["429"] > MANY / 10
     if kind == "streams of many sessions":
         assert counts["200"] == MANY

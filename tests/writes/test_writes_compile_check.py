@@ -492,6 +492,14 @@ def test_a_command_of_settings_that_fails_without_a_place_always_refuses(tmp_pat
     assert [one.refuses for one in found] == [True]
 
 
+def test_a_compiler_that_does_not_end_refuses_whatever_was_before(tmp_path):
+    tree = put(tmp_path / "tree", {"tsconfig.json": b"", "a.ts": b""})
+    a_tool(tmp_path / "bin", "tsc", "echo 'it broke'; sleep 30")
+    run_command = runs_in(tree, path=f"{tmp_path / 'bin'}:/usr/bin:/bin", hard=0.5)
+    found = compile_projects(tree, ["a.ts"], (), run_command, lambda _: nullcontext())
+    assert [(one.refuses, one.message) for one in found] == [(True, "`tsc --noEmit` timed out")]
+
+
 def test_broken_rust_is_refused_where_its_compiler_cannot_start(tmp_path):
     tree = put(tmp_path / "tree", {"Cargo.toml": b"", "src/a.rs": b"fn main( {\n"})
     a_tool(tmp_path / "bin", "cargo", NO_TOOLCHAIN)

@@ -34,7 +34,7 @@ def some_rules(*outputs, **more) -> WriteRules:
     return WriteRules(outputs=outputs, **{**defaults, **more})
 
 
-def runs_in(tree: Path, sandbox: Sandbox | None = None, *, path: str | None = None, heard=None):
+def runs_in(tree: Path, sandbox: Sandbox | None = None, *, path=None, heard=None, hard=30.0):
     """A way to run commands in a tree for real; `heard` collects what was asked for."""
     box = tree.parent / "box"
     box.mkdir(exist_ok=True)
@@ -50,7 +50,7 @@ def runs_in(tree: Path, sandbox: Sandbox | None = None, *, path: str | None = No
             Place(tree=tree, shown=tree, box=box),
             environment,
             stdin=stdin,
-            limits=Limits(soft=0, idle=20, hard=30),
+            limits=Limits(soft=0, idle=20, hard=hard),
             log=box / "output.log",
             folder=folder,
         )
