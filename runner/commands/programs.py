@@ -67,7 +67,7 @@ def execute_serve(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
 
     places = paths.Places.of(environ)
     if not 0 <= given.port < PORTS:
-        raise RunnerError(f"invalid port: must be below {PORTS}", where=str(given.port))
+        raise RunnerError(f"the port must be from 0 to {PORTS - 1}", where=str(given.port))
     if given.link:
         ports = (given.port,) if given.port else listener.find_ports(places)
         if not ports:

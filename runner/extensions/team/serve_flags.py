@@ -54,7 +54,7 @@ def execute(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode |
     if given.metrics_token:
         return None
     if not 0 <= given.port < PORTS:
-        raise RunnerError("invalid port", where=str(given.port))
+        raise RunnerError(f"the port must be from 0 to {PORTS - 1}", where=str(given.port))
     if given.link:
         raise RunnerError("--link does not work with --team", hint="runner team people token NAME")
     if given.also or given.task_graph:
