@@ -1,10 +1,12 @@
 """A bare remote and clones of it, as people on several machines have them."""
 
+import contextlib
 import json
 import os
 import stat
 import subprocess
 import time
+from pathlib import Path
 from unittest import mock
 
 from workplace import Workplace, a_task
@@ -54,6 +56,21 @@ class Team:
             "XDG_CACHE_HOME": str(cache),
             "LOGNAME": clone.root.name,
         }
+
+    def kill(self, process):
+        """Kill a run; a push that it had begun goes on without it, and is waited for."""
+        process.kill()
+        ended(process)
+        until(lambda: not self.is_pushed_to(), "the end of a push")
+
+    def is_pushed_to(self):
+        """Whether a process names the remote on its command line, as git does that pushes."""
+        words = str(self.bare).encode()
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if words in path.read_bytes():
+                    return True
+        return False
 
     def git(self, *words):
         done = subprocess.run(

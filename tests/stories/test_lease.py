@@ -75,8 +75,7 @@ def test_a_killed_run_goes_on_elsewhere_after_a_ttl_and_here_once_pulled(team, g
     building = team.start(first, seconds=3)
     until(Path(f"{gate}.met").exists, "an attempt at the second task")
     until(lambda: "Status: DONE" in first.read("TASK-GRAPH.md"), "a status in the plan")
-    building.kill()
-    ended(building)
+    team.kill(building)
     gate.touch()
     value = team.at(LEASE)
     for each in (second, third):
@@ -108,8 +107,7 @@ def test_the_clone_that_was_killed_waits_for_no_ttl(team, gate):
     first = team.begin(*tasks(gate=gate))
     building = team.start(first, seconds=300)
     until(lambda: team.at(LEASE), "a lease")
-    building.kill()
-    ended(building)
+    team.kill(building)
     gate.touch()
     code, said = team.run(first, seconds=300)
     assert code == 0, said
