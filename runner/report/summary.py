@@ -156,12 +156,12 @@ def ways_out(
 ) -> list[str]:
     """Return the options for a change that breaks other tasks, of which some may be approved."""
     ids, names = " ".join(unapproved), ", ".join(victims)
-    follows = f"({names} rebuilt on it, then all land together)"
+    follows = f"(rebuilds {names} on it, then all land together)"
     return [
         f"  keep it: {in_vain}, then `runner approve {ids}`"
         if in_vain
         else f"  keep it: `runner approve {ids}` {follows}",
-        f"  drop it: `runner reject {culprit} --reason …` ({names} are DONE again)",
+        f"  drop it: `runner reject {culprit} --reason …` (DONE again: {names})",
     ]
 
 
