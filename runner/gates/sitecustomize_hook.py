@@ -330,7 +330,7 @@ def keep_in_children() -> None:
 
     if getattr(_posixsubprocess.fork_exec, "__module__", "") == __name__:
         return  # it does already
-    start, run_in = _posixsubprocess.fork_exec, os.execve
+    start = _posixsubprocess.fork_exec
     passed_on = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
 
     def fork_exec(*given: Any) -> Any:
@@ -338,13 +338,19 @@ def keep_in_children() -> None:
             given = _amend_arguments(given, {**passed_on, **_reports()})
         return start(*given)
 
-    def execve(path: Any, argv: Any, env: Any) -> None:
-        with Quietly():
-            env = _with_own(env, {**passed_on, **_reports()})
-        run_in(path, argv, env)
+    def with_variables(function: Any) -> Any:
+        def start_in(path: Any, argv: Any, env: Any, **more: Any) -> Any:
+            with Quietly():
+                env = _with_own(env, {**passed_on, **_reports()})
+            return function(path, argv, env, **more)
+
+        return start_in
 
     _posixsubprocess.fork_exec = fork_exec
-    os.execve = execve  # type: ignore[assignment]  # it never returns either
+    # subprocess uses posix_spawn where it can: without close_fds, from Python 3.13 also with it.
+    for name in ("execve", "posix_spawn", "posix_spawnp"):
+        if hasattr(os, name):
+            setattr(os, name, with_variables(getattr(os, name)))
     loaded = sys.modules.get("subprocess")
     if loaded is not None and hasattr(loaded, "_fork_exec"):
         loaded._fork_exec = fork_exec  # type: ignore[attr-defined]  # noqa: SLF001 - since 3.11
@@ -364,8 +370,6 @@ def _amend_arguments(given: tuple[Any, ...], passed_on: dict[str, str]) -> tuple
         if known and OWN in os.environ.get("PYTHONPATH", "").split(os.pathsep):
             return given
         variables = [name + b"=" + value for name, value in os.environb.items()]
-    if not variables:  # asked for none at all
-        return given
     pairs = (os.fsdecode(each).partition("=") for each in variables)
     whole = _with_own({name: value for name, _, value in pairs}, passed_on)
     listed = [os.fsencode(name + "=" + value) for name, value in whole.items()]

@@ -202,6 +202,8 @@ FILES = {
     "run.sh": "#!/bin/sh\npython3 -m unittest -q test_u\necho done\n",
     "run_all.py": "import subprocess, sys\n"
     "subprocess.run([sys.executable, '-m', 'pytest', '-q', 'test_bad.py'], env={'PATH': '/bin'})\n",
+    "spawns.py": STARTED + "subprocess.run(line, env={}, close_fds=False)\n",
+    "emptied.py": STARTED + "subprocess.run(line, env={})\n",
     "on_purpose.py": "import subprocess, sys\n"
     "def started(*words):\n    return subprocess.run([sys.executable, '-m', *words])\n"
     "assert started('pytest', '-q', 'test_bad.py').returncode == 1\n",
@@ -284,6 +286,8 @@ def needs(line):
         "python3 -m pytest -q -p no:terminal test_bad.py & wait",
         "if python3 -m pytest -q test_bad.py; then echo ok; fi",
         "python3 run_all.py",
+        "python3 spawns.py",
+        "python3 emptied.py",
         "python3 unheeded.py",
         "python3 shown.py",
         "python3 always.py",
