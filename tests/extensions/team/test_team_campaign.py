@@ -37,7 +37,7 @@ class Chaos:
     """Workers that are killed, stopped, cut off, set back and filled up; a server that stops."""
 
     def __init__(self, pool, server, seed, workers, hosts=None):
-        self.workers, self.server, self.hosts = pool, server, hosts
+        self.pool, self.server, self.hosts = pool, server, hosts
         self.chance = random.Random(seed)
         self.faults, self.hits = Counter(), Counter()
         self.workers = [None] * workers
@@ -58,7 +58,7 @@ class Chaos:
                 there = self.hosts
                 inside = there.prefix(at) if there else ()
                 more = there.variables(at) if there else {}
-                start = self.workers.start
+                start = self.pool.start
                 self.workers[at] = start(f"w{at}", inside=inside, store=self.address, **more)
 
     def fault(self):
@@ -80,7 +80,7 @@ class Chaos:
     def _list_busy(self):
         """Workers that live and have a build now, and its state, as the store says."""
         told = []
-        with contextlib.suppress(RunnerError), self.workers.store.read() as connection:
+        with contextlib.suppress(RunnerError), self.pool.store.read() as connection:
             said = "SELECT worker, state FROM builds WHERE "
             told = connection.exec_driver_sql(said + IS_RUNNING).all()
         found = {name.rpartition("/")[2]: state for name, state in told}
