@@ -7,13 +7,14 @@ import pytest
 from built import begun_at_home, replace_by
 from held_out_plans import (
     HELD_OUT,
-    PYTEST,
     RIGHT,
     SEEN,
     TESTS,
+    UNITTEST,
     VISIBLE,
     WRONG,
     a_held_out_task,
+    a_test,
     hold_out,
     planned,
     store_of,
@@ -24,13 +25,7 @@ from workplace import a_task
 
 NOT_HERE = "TC-002 could not run: its held-out files are not on this machine"
 MINE = "tests/test_rates.py"
-RATED = """import rates
-import shop
-
-
-def test_rate():
-    assert shop.price(rates.RATE) == 3
-"""
+RATED = a_test("self.assertEqual(shop.price(rates.RATE), 3)", "rates shop")
 RATES = {"rates.py": "RATE = 1\n", MINE: RATED}
 
 
@@ -167,7 +162,7 @@ def with_rates(workplace, monkeypatch, *steps):
         "TASK-002",
         needs=["TASK-001"],
         outputs=["rates.py", MINE, "shop.py"],
-        tests=[f"{PYTEST} {MINE}"],
+        tests=[f"{UNITTEST} {MINE}"],
     )
     workplace.write({"tests/.keep": "", "conftest.py": ""})
     workplace.plan(a_held_out_task({TESTS: HELD_OUT}), other)
@@ -247,7 +242,7 @@ def test_a_rebuild_is_held_out_again_and_stays_independent(workplace, monkeypatc
 
 def test_a_rebuild_of_other_functions_asks_nobody_whether_the_tests_can_fail(workplace, done):
     more = {"shop.py": f"{RIGHT['shop.py']}\n\ndef label():\n    return 'price'\n"}
-    labelled = "\n\ndef test_label():\n    assert shop.label() == 'price'\n"
+    labelled = "\n    def test_label(self):\n        self.assertEqual(shop.label(), 'price')\n"
     done.steps["TASK-001"] = [writes(more | {VISIBLE: RIGHT[VISIBLE] + labelled})]
     assert workplace.runner("change", "TASK-001", "add a label", "--yes").code == 0
     ended = workplace.run("--rebuild")
@@ -279,7 +274,7 @@ def test_bytes_that_a_person_edited_are_proven_again(workplace, done):
     assert not list((store_of(workplace).base.parent / "workspaces").iterdir())
     assert workplace.statuses == {"TASK-001": "STALE"}
     failed = [test for test, _ in store_of(workplace).read_failures("TASK-001")]
-    assert f"{TESTS}::test_many_items" in failed
+    assert "tests.test_acceptance.Prices.test_many_items" in failed
 
 
 # --- hold-out -------------------------------------------------------------------------
@@ -352,7 +347,7 @@ def test_a_cluster_runs_them_at_home(workplace, monkeypatch):
         needs=["TASK-001"],
         outputs=["rates.py", MINE, "shop.py"],
         command="python3 build.py",
-        tests=[f"{PYTEST} {MINE}"],
+        tests=[f"{UNITTEST} {MINE}"],
     )
     workplace.plan(a_held_out_task({TESTS: HELD_OUT}, blocks=blocks), other)
     hold_out(workplace, {TESTS: HELD_OUT})
