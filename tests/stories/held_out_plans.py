@@ -12,27 +12,39 @@ TESTS = "tests/test_acceptance.py"
 VISIBLE = "tests/test_visible.py"
 SECRET = "a held-out sentence that nobody may read"
 HELD_OUT = f'''"""{SECRET}"""
+import unittest
+
 import shop
 
 
-def test_a_price_is_a_number():
-    """A1"""
-    assert shop.price(2) == 6
+class Prices(unittest.TestCase):
+    def test_a_price_is_a_number(self):
+        """A1"""
+        self.assertEqual(shop.price(2), 6)
 
+    def test_a_free_item_costs_nothing(self):
+        """A2: nothing for nothing"""
+        self.assertEqual(shop.price(0), 0)
 
-def test_a_free_item_costs_nothing():
-    """A2: nothing for nothing"""
-    assert shop.price(0) == 0
-
-
-# A2: also many
-def test_many_items():
-    assert shop.price(100) == 300
+    # A2: also many
+    def test_many_items(self):
+        self.assertEqual(shop.price(100), 300)
 '''
-SEEN = "import shop\n\n\ndef test_price():\n    assert shop.price(1) == 3\n"
+PYTEST = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 python3 -m pytest -q -p no:cacheprovider"
+UNITTEST = "python3 -m unittest -q"
+"""A test program that starts in a quarter of the time of pytest."""
+
+
+def a_test(body, modules="shop"):
+    """The text of a test of these modules, by unittest."""
+    imports = "".join(f"import {one}\n" for one in ("unittest", *modules.split()))
+    head = "class Seen(unittest.TestCase):\n    def test_price(self):\n"
+    return f"{imports}\n\n{head}        {body}\n"
+
+
+SEEN = a_test("self.assertEqual(shop.price(1), 3)")
 RIGHT = {"shop.py": "def price(count):\n    return 3 * count\n", VISIBLE: SEEN}
 WRONG = {"shop.py": "def price(count):\n    return count + 2\n", VISIBLE: SEEN}
-PYTEST = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 python3 -m pytest -q -p no:cacheprovider"
 
 
 def store_of(workplace):
@@ -46,10 +58,10 @@ def hold_out(workplace, files, task="TASK-001", *, once_in_git=False):
         store_of(workplace).put(task, path, text.encode(), FileRecord(once_in_git))
 
 
-def a_held_out_task(files, *fields, id_="TASK-001", visible=(VISIBLE,), **more):
+def a_held_out_task(files, *fields, id_="TASK-001", visible=(VISIBLE,), program=UNITTEST, **more):
     """A section whose contract TC-002 runs the first file, which is held out."""
-    lines = [f"TC-001 (unit): `{PYTEST} {path}`" for path in visible]
-    lines += [f"TC-002 (unit, held out): `{PYTEST} {next(iter(files))}`"]
+    lines = [f"TC-001 (unit): `{program} {path}`" for path in visible]
+    lines += [f"TC-002 (unit, held out): `{program} {next(iter(files))}`"]
     listed = [f"`{path}` {digest_of(text.encode())}" for path, text in files.items()]
     items = ["A1: a price is a number", "A2: nothing costs nothing"]
     own = (
@@ -83,4 +95,4 @@ def failed(workplace, monkeypatch):
 
 def told(text):
     """What a text tells of a held-out test: a line of it, its id, or how it failed."""
-    return [one for one in (SECRET, "test_many_items", "102 == 300") if one in text]
+    return [one for one in (SECRET, "test_many_items", "102 != 300") if one in text]

@@ -7,6 +7,7 @@ import pytest
 from commands_terminal import Terminal
 from held_out_plans import (
     HELD_OUT,
+    PYTEST,
     RIGHT,
     SECRET,
     SEEN,
@@ -46,7 +47,7 @@ def test_right_work_lands_with_the_files_and_undo_puts_them_back(workplace, monk
     script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
     monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
     monkeypatch.delenv("RUNNER_PROOF_MUTATION")
-    planned(workplace)
+    planned(workplace, program=PYTEST)
     ended = workplace.run()
     assert ended.code == 0, ended.said
     assert len(script.told) == 1
@@ -175,7 +176,7 @@ def test_after_three_rounds_a_person_is_asked_and_may_approve(workplace, monkeyp
     assert shown["reason"] == "held-out"
     assert not workplace.has(TESTS)
     failed = [test for test, _ in store_of(workplace).read_failures("TASK-001")]
-    assert f"{TESTS}::test_many_items" in failed
+    assert "tests.test_acceptance.Prices.test_many_items" in failed
     elsewhere = [
         workplace.runner("review", "TASK-001").out,
         workplace.runner("review", "TASK-001", "--json").out,
@@ -187,10 +188,10 @@ def test_after_three_rounds_a_person_is_asked_and_may_approve(workplace, monkeyp
     words = [sys.executable, "-P", "-m", "runner", "review", "TASK-001"]
     with Terminal(words, columns=120, cwd=workplace.root) as terminal:
         assert terminal.wait(30) == 0, terminal.said
-    assert f"failed in the last proof: {TESTS}::test_many_items" in terminal.said
+    assert "failed in the last proof: tests.test_acceptance.Prices.test_many_items" in terminal.said
     assert "return count + 2" not in terminal.said
     assert "1 + count + 1" in terminal.said
-    assert "assert 102 == 300" in terminal.said
+    assert "102 != 300" in terminal.said
     refused = workplace.runner("approve", "TASK-001")
     assert refused.code != 0
     assert "needs a reason" in refused.err
@@ -226,12 +227,15 @@ def test_a_retry_of_a_person_alone_says_that_the_tests_are_right(workplace, monk
     assert workplace.read(TESTS) == HELD_OUT
 
 
-IDLE = '''import shop
+IDLE = '''import unittest
+
+import shop
 
 
-def test_it_is_a_module():
-    """A1 A2"""
-    assert shop.__name__ == "shop"
+class Idle(unittest.TestCase):
+    def test_it_is_a_module(self):
+        """A1 A2"""
+        self.assertEqual(shop.__name__, "shop")
 '''
 
 

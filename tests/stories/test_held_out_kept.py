@@ -4,15 +4,17 @@ import json
 import shutil
 
 import pytest
+from built import begun_at_home, replace_by
 from held_out_plans import (
     HELD_OUT,
-    PYTEST,
     RIGHT,
     SEEN,
     TESTS,
+    UNITTEST,
     VISIBLE,
     WRONG,
     a_held_out_task,
+    a_test,
     hold_out,
     planned,
     store_of,
@@ -23,13 +25,7 @@ from workplace import a_task
 
 NOT_HERE = "TC-002 could not run: its held-out files are not on this machine"
 MINE = "tests/test_rates.py"
-RATED = """import rates
-import shop
-
-
-def test_rate():
-    assert shop.price(rates.RATE) == 3
-"""
+RATED = a_test("self.assertEqual(shop.price(rates.RATE), 3)", "rates shop")
 RATES = {"rates.py": "RATE = 1\n", MINE: RATED}
 
 
@@ -39,15 +35,30 @@ def keep(monkeypatch):
     monkeypatch.setenv("RUNNER_PROOF_HELD_OUT_LAND", "false")
 
 
-@pytest.fixture
-def done(workplace, monkeypatch):
-    """A repository whose task is DONE, and the script of its implementer."""
-    script = Script({"TASK-001": [writes(RIGHT)]}).installed(monkeypatch)
+def script_of(monkeypatch, steps):
+    """Install the script of an implementer whose commands are enclosed."""
+    script = Script(steps).installed(monkeypatch)
     monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
-    planned(workplace)
-    ended = workplace.run()
-    assert ended.code == 0, ended.said
     return script
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """A repository whose task is DONE, built once for all tests of this file."""
+    with begun_at_home(tmp_path_factory.mktemp("kept")) as (place, patch):
+        patch.setenv("RUNNER_PROOF_HELD_OUT_LAND", "false")
+        script_of(patch, {"TASK-001": [writes(RIGHT)]})
+        planned(place)
+        ended = place.run()
+        assert ended.code == 0, ended.said
+        return place
+
+
+@pytest.fixture
+def done(template, workplace, monkeypatch):
+    """A copy of that repository, and a script for whatever its implementer is asked next."""
+    replace_by(workplace, template)
+    return script_of(monkeypatch, {"TASK-001": [writes(RIGHT)]})
 
 
 def lose(workplace):
@@ -145,14 +156,13 @@ def test_no_repository_decides_where_the_files_go(workplace, monkeypatch):
 
 def with_rates(workplace, monkeypatch, *steps):
     """A second task, which may change what the first one's held-out tests run."""
-    script = Script({"TASK-001": [writes(RIGHT)], "TASK-002": list(steps)}).installed(monkeypatch)
-    monkeypatch.setenv("RUNNER_SANDBOX_KIND", "bubblewrap")
+    script = script_of(monkeypatch, {"TASK-001": [writes(RIGHT)], "TASK-002": list(steps)})
     monkeypatch.setenv("RUNNER_PROOF_COVERAGE", "0")
     other = a_task(
         "TASK-002",
         needs=["TASK-001"],
         outputs=["rates.py", MINE, "shop.py"],
-        tests=[f"{PYTEST} {MINE}"],
+        tests=[f"{UNITTEST} {MINE}"],
     )
     workplace.write({"tests/.keep": "", "conftest.py": ""})
     workplace.plan(a_held_out_task({TESTS: HELD_OUT}), other)
@@ -218,11 +228,11 @@ BETTER = {"shop.py": "def price(count):\n    return count + count + count\n"}
 
 
 def test_a_rebuild_is_held_out_again_and_stays_independent(workplace, monkeypatch, done):
-    done.steps["TASK-001"] = [writes(RIGHT), writes(WRONG), writes(BETTER)]
+    done.steps["TASK-001"] = [writes(WRONG), writes(BETTER)]
     assert workplace.runner("change", "TASK-001", "add it up", "--yes").code == 0
     ended = workplace.run("--rebuild")
     assert ended.code == 0, ended.said
-    heard = done.attempts()[2][0].text
+    heard = done.attempts()[1][0].text
     assert "held-out tests fail" in heard
     assert told(heard) == []
     assert workplace.read("shop.py") == BETTER["shop.py"]
@@ -232,8 +242,8 @@ def test_a_rebuild_is_held_out_again_and_stays_independent(workplace, monkeypatc
 
 def test_a_rebuild_of_other_functions_asks_nobody_whether_the_tests_can_fail(workplace, done):
     more = {"shop.py": f"{RIGHT['shop.py']}\n\ndef label():\n    return 'price'\n"}
-    labelled = "\n\ndef test_label():\n    assert shop.label() == 'price'\n"
-    done.steps["TASK-001"] = [writes(RIGHT), writes(more | {VISIBLE: RIGHT[VISIBLE] + labelled})]
+    labelled = "\n    def test_label(self):\n        self.assertEqual(shop.label(), 'price')\n"
+    done.steps["TASK-001"] = [writes(more | {VISIBLE: RIGHT[VISIBLE] + labelled})]
     assert workplace.runner("change", "TASK-001", "add a label", "--yes").code == 0
     ended = workplace.run("--rebuild")
     assert ended.code == 0, ended.said
@@ -246,7 +256,7 @@ def test_undo_leaves_the_files_in_the_store_and_they_were_never_in_git(workplace
     assert "once in git" not in workplace.runner("hold-out", "--list").out
     ended = workplace.run("--reuse")
     assert ended.code == 0, ended.said
-    assert len(done.told) == 1
+    assert done.told == []
     assert not workplace.has(TESTS)
     assert "Grade: proven, independent" in workplace.git("log", "--format=%B", "-n", "2")
 
@@ -264,7 +274,7 @@ def test_bytes_that_a_person_edited_are_proven_again(workplace, done):
     assert not list((store_of(workplace).base.parent / "workspaces").iterdir())
     assert workplace.statuses == {"TASK-001": "STALE"}
     failed = [test for test, _ in store_of(workplace).read_failures("TASK-001")]
-    assert f"{TESTS}::test_many_items" in failed
+    assert "tests.test_acceptance.Prices.test_many_items" in failed
 
 
 # --- hold-out -------------------------------------------------------------------------
@@ -337,7 +347,7 @@ def test_a_cluster_runs_them_at_home(workplace, monkeypatch):
         needs=["TASK-001"],
         outputs=["rates.py", MINE, "shop.py"],
         command="python3 build.py",
-        tests=[f"{PYTEST} {MINE}"],
+        tests=[f"{UNITTEST} {MINE}"],
     )
     workplace.plan(a_held_out_task({TESTS: HELD_OUT}, blocks=blocks), other)
     hold_out(workplace, {TESTS: HELD_OUT})

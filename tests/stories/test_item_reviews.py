@@ -9,15 +9,16 @@ from workplace import a_task
 
 CODE = ["def half(x):", "    if x < 0:", "        raise ValueError", "    return x / 2"]
 TESTS = [
-    "import pytest",
+    "import unittest",
     "from app import half",
-    "def test_half():",
-    "    assert half(4) == 2",
-    "def test_below():",
-    "    with pytest.raises(ValueError):",
-    "        half(-1)",
-    "def test_idle():",
-    "    assert half.__name__ == 'half'",
+    "class Half(unittest.TestCase):",
+    "    def test_half(self):",
+    "        self.assertEqual(half(4), 2)",
+    "    def test_below(self):",
+    "        with self.assertRaises(ValueError):",
+    "            half(-1)",
+    "    def test_idle(self):",
+    "        self.assertEqual(half.__name__, 'half')",
 ]
 GOOD = [{"write": "app.py", "lines": CODE}, {"write": "test_app.py", "lines": TESTS}]
 
@@ -27,7 +28,7 @@ def item(verdict="met", line=4, test="half", sentence="It does."):
     return {
         "verdict": verdict,
         "evidence": place,
-        "test": f"test_app.py::test_{test}",
+        "test": f"test_app.Half.test_{test}",
         "sentence": sentence,
     }
 
@@ -57,7 +58,7 @@ def shop(workplace, tmp_path, monkeypatch):
         install_agent(workplace, context, script, **own)
         (context / "answer.md").write_text(review)
         acceptance = "Acceptance:\n  - A1: a number is halved\n  - A2: below zero is refused"
-        command = "python3 -m pytest -q test_app.py"
+        command = "python3 -m unittest -q test_app"
         workplace.plan(
             a_task(
                 "TASK-001",
