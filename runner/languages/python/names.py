@@ -38,22 +38,26 @@ def imports_of(path: str, content: bytes) -> frozenset[str]:
     around = frozenset(_around(path))
     if tree is None:
         return around | {UNREADABLE}
-    found = {key for node in ast.walk(tree) for key in _keys_in(node, path)}
-    return around | found | ({DYNAMIC} if _exposes_loaders(tree) else frozenset())
+    nodes = tuple(ast.walk(tree))  # once: walking takes most of the time of indexing a file
+    found = {key for node in nodes for key in _keys_in(node, path)}
+    return around | found | ({DYNAMIC} if _exposes_loaders(nodes) else frozenset())
 
 
-def _exposes_loaders(tree: ast.Module) -> bool:
+def _exposes_loaders(nodes: tuple[ast.AST, ...]) -> bool:
     """Return whether an import function is aliased or passed as a value."""
-    called = {id(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.alias):
-            if node.name in _LOADERS and node.asname not in (None, node.name):
-                return True
+    called: set[int] = set()
+    named: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            called.add(id(node.func))
         elif isinstance(node, ast.Name | ast.Attribute):
-            loads = isinstance(node.ctx, ast.Load) and _name(node) in _LOADERS
-            if loads and id(node) not in called:
+            if isinstance(node.ctx, ast.Load) and _name(node) in _LOADERS:
+                named.add(id(node))
+        elif isinstance(node, ast.alias):
+            is_loader = node.name in _LOADERS
+            if is_loader and node.asname not in (None, node.name):
                 return True
-    return False
+    return not named <= called
 
 
 def keys_of(path: str) -> tuple[str, ...]:
