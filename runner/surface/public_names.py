@@ -247,11 +247,15 @@ def _compare_module(place: ModulePlace, paths: list[str], trees: Trees) -> Itera
             _load_version(place, old, trees.before(old)),
             _load_version(place, new, trees.after(new)),
         )
-        public = {one for one in before.exports if _is_public(place, one, before, trees)}
-        if _is_private(place):  # what its package now brings from elsewhere is not gone
-            gone = public - after.exports
-            public -= {one for one in gone if _is_reexported(place, one, trees.after)}
-        for fact in _compare_versions(new, before, after, public):
+
+        def is_public(name: str) -> bool:
+            if not _is_public(place, name, before, trees):
+                return False
+            # Of a private module, what its package now brings from elsewhere is not gone.
+            is_gone = _is_private(place) and name not in after.exports
+            return not (is_gone and _is_reexported(place, name, trees.after))
+
+        for fact in _compare_versions(new, before, after, is_public):
             whole = (old, ".".join(place.parts), f"{place.parts[-1]}.py")
             yield fact if trees.after(old) is not None else replace(fact, names=fact.names + whole)
     except ImportError:
@@ -321,23 +325,30 @@ def _is_reexported(place: ModulePlace, name: str, read: Callable[[str], bytes | 
 
 
 def _compare_versions(
-    path: str, before: Version, after: Version, public: set[str]
+    path: str, before: Version, after: Version, is_public: Callable[[str], bool]
 ) -> Iterator[Fact]:
+    """Yield what breaks a public name; whether one is public is asked last: it reads all files."""
     members = after.module.members
     gives_others = "__getattr__" in members or any(one.endswith("/*") for one in members)
-    for name in sorted(public):
+    for name in sorted(before.exports - after.exports | before.exports - members.keys()):
         if name not in members:  # where `__all__` still lists it, an import of it fails
-            if not (gives_others and re.search(rf"\b{re.escape(name)}\b|\*", after.text)):
+            given = gives_others and re.search(rf"\b{re.escape(name)}\b|\*", after.text)
+            if not given and is_public(name):
                 yield _removed(path, name, name)
-        elif name not in after.exports and None not in (
-            before.module.exports,
-            after.module.exports,
-        ):
+        elif None not in (before.module.exports, after.module.exports) and is_public(name):
             yield _removed(path, name, f"{name} (no longer in __all__)")
-    for name in sorted(public & after.exports):
+    for name in sorted(before.exports & after.exports):
         old, new = before.module.members.get(name), members.get(name)
-        if old is not None and new is not None and not old.is_alias and not new.is_alias:
-            yield from _by_griffe(path, old, new)
+        if old is None or new is None or old.is_alias or new.is_alias:
+            continue
+        try:
+            facts = tuple(_by_griffe(path, old, new))
+        except Exception:
+            if is_public(name):
+                raise
+            continue
+        if facts and is_public(name):
+            yield from facts
 
 
 def _removed(path: str, name: str, what: str) -> Fact:
