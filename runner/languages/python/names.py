@@ -35,29 +35,25 @@ _LONGEST = 200
 def imports_of(path: str, content: bytes) -> frozenset[str]:
     """Return every key that a Python file refers to, including its packages and conftest.py."""
     tree = python_tree(content)
-    around = frozenset(_around(path))
+    nodes = tuple(ast.walk(tree)) if tree else ()  # once: it takes most of the time
+    found = frozenset(key for node in nodes for key in _keys_in(node, path)).union(_around(path))
     if tree is None:
-        return around | {UNREADABLE}
-    nodes = tuple(ast.walk(tree))  # once: walking takes most of the time of indexing a file
-    found = {key for node in nodes for key in _keys_in(node, path)}
-    return around | found | ({DYNAMIC} if _exposes_loaders(nodes) else frozenset())
+        return found | {UNREADABLE}
+    return found | {DYNAMIC} if _exposes_loaders(nodes) else found
 
 
 def _exposes_loaders(nodes: tuple[ast.AST, ...]) -> bool:
     """Return whether an import function is aliased or passed as a value."""
-    called: set[int] = set()
-    named: set[int] = set()
+    called = {id(one.func) for one in nodes if isinstance(one, ast.Call)}
     for node in nodes:
-        if isinstance(node, ast.Call):
-            called.add(id(node.func))
-        elif isinstance(node, ast.Name | ast.Attribute):
-            if isinstance(node.ctx, ast.Load) and _name(node) in _LOADERS:
-                named.add(id(node))
-        elif isinstance(node, ast.alias):
-            is_loader = node.name in _LOADERS
-            if is_loader and node.asname not in (None, node.name):
+        if isinstance(node, ast.alias):
+            if node.name in _LOADERS and node.asname not in (None, node.name):
                 return True
-    return not named <= called
+        elif isinstance(node, ast.Name | ast.Attribute):
+            loads = isinstance(node.ctx, ast.Load) and _name(node) in _LOADERS
+            if loads and id(node) not in called:
+                return True
+    return False
 
 
 def keys_of(path: str) -> tuple[str, ...]:
