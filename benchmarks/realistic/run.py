@@ -55,6 +55,7 @@ class Place:
             "HOME": str(self.root / "home"),
             "LANG": "C.UTF-8",
             "NO_COLOR": "1",
+            "PYENV_ROOT": os.environ.get("PYENV_ROOT", ""),  # where `--python` may be from
             "PYTHONDONTWRITEBYTECODE": "",
         }
 
