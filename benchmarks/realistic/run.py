@@ -4,6 +4,7 @@
     python benchmarks/realistic/run.py --tasks 12 --rounds 1          3 minutes
     python benchmarks/realistic/run.py --runner-jobs 6       more at once than the script
     python benchmarks/realistic/run.py --small               one DONE beside its commands by hand
+    python benchmarks/realistic/run.py --python python3.13   the interpreter of the project
     python benchmarks/realistic/run.py -- --no-verify-at-end          more words for the runner
 
 Prints processor time (of all processes) and clock of the runner as multiples of the script's,
@@ -36,12 +37,12 @@ PACKAGES = ("pytest", "coverage")
 class Place:
     """A throw-away folder with an environment that has pytest, and a home of its own."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, python: str = sys.executable) -> None:
         self.root = root
         self.log = root / "log.txt"
         environment = root / "environment"
         if not environment.exists():
-            subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+            subprocess.run([python, "-m", "venv", environment], check=True)
             pip = (environment / "bin/python", "-m", "pip", "install", "-q", *PACKAGES)
             subprocess.run(pip, check=True)
         (root / "home").mkdir(exist_ok=True)
@@ -54,6 +55,7 @@ class Place:
             "HOME": str(self.root / "home"),
             "LANG": "C.UTF-8",
             "NO_COLOR": "1",
+            "PYENV_ROOT": os.environ.get("PYENV_ROOT", ""),  # where `--python` may be from
             "PYTHONDONTWRITEBYTECODE": "",
         }
 
@@ -141,6 +143,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("-j", "--jobs", type=int, default=4, help="tasks at once")
     parser.add_argument("--runner-jobs", type=int, help="tasks at once of the runner alone")
+    parser.add_argument("--python", default=sys.executable, help="interpreter of the project")
     parser.add_argument("--small", action="store_true", help="one DONE of a small library")
     parser.add_argument("--place", type=Path, help="a folder to keep: its log, the last builds")
     parser.add_argument("words", nargs="*", help="more words for `runner run`, behind --")
@@ -149,7 +152,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="realistic-") as folder:
         root = given.place.resolve() if given.place else Path(folder)
         root.mkdir(parents=True, exist_ok=True)
-        compare(Place(root), given)
+        compare(Place(root, given.python), given)
 
 
 if __name__ == "__main__":

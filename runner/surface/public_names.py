@@ -247,11 +247,9 @@ def _compare_module(place: ModulePlace, paths: list[str], trees: Trees) -> Itera
             _load_version(place, old, trees.before(old)),
             _load_version(place, new, trees.after(new)),
         )
-        public = {one for one in before.exports if _is_public(place, one, before, trees)}
-        if _is_private(place):  # what its package now brings from elsewhere is not gone
-            gone = public - after.exports
-            public -= {one for one in gone if _is_reexported(place, one, trees.after)}
-        for fact in _compare_versions(new, before, after, public):
+        for fact in _compare_versions(
+            new, before, after, lambda name: _is_public(place, name, before, after, trees)
+        ):
             whole = (old, ".".join(place.parts), f"{place.parts[-1]}.py")
             yield fact if trees.after(old) is not None else replace(fact, names=fact.names + whole)
     except ImportError:
@@ -297,14 +295,16 @@ def _is_offered(name: str, one: Member, own: tuple[str, ...]) -> bool:
     return not name.startswith("_")
 
 
-def _is_public(place: ModulePlace, name: str, module: Version, trees: Trees) -> bool:
+def _is_public(place: ModulePlace, name: str, old: Version, new: Version, trees: Trees) -> bool:
     """Return whether others may rely on a name of a module.
 
     Of a published project: what is not private, or what a package above imports. Elsewhere: what
-    `__all__` lists, or another file uses.
+    `__all__` lists, or another file uses. Never what the package now brings from elsewhere.
     """
+    if _is_private(place) and name not in new.exports and _is_reexported(place, name, trees.after):
+        return False
     if not place.is_published:
-        return module.module.exports is not None or trees.is_used(name, (".py",))
+        return old.module.exports is not None or trees.is_used(name, (".py",))
     return not _is_private(place) or _is_reexported(place, name, trees.before)
 
 
@@ -321,23 +321,23 @@ def _is_reexported(place: ModulePlace, name: str, read: Callable[[str], bytes | 
 
 
 def _compare_versions(
-    path: str, before: Version, after: Version, public: set[str]
+    path: str, before: Version, after: Version, is_public: Callable[[str], bool]
 ) -> Iterator[Fact]:
     members = after.module.members
     gives_others = "__getattr__" in members or any(one.endswith("/*") for one in members)
-    for name in sorted(public):
+    for name in sorted(before.exports - after.exports | before.exports - members.keys()):
         if name not in members:  # where `__all__` still lists it, an import of it fails
-            if not (gives_others and re.search(rf"\b{re.escape(name)}\b|\*", after.text)):
+            word = rf"\b{re.escape(name)}\b|\*"
+            if not (gives_others and re.search(word, after.text)) and is_public(name):
                 yield _removed(path, name, name)
-        elif name not in after.exports and None not in (
-            before.module.exports,
-            after.module.exports,
-        ):
+        elif None not in (before.module.exports, after.module.exports) and is_public(name):
             yield _removed(path, name, f"{name} (no longer in __all__)")
-    for name in sorted(public & after.exports):
+    for name in sorted(before.exports & after.exports):
         old, new = before.module.members.get(name), members.get(name)
         if old is not None and new is not None and not old.is_alias and not new.is_alias:
-            yield from _by_griffe(path, old, new)
+            # Last, since it reads all files; of a class first, which griffe may fail to compare.
+            facts = tuple(_by_griffe(path, old, new)) if not old.is_class or is_public(name) else ()
+            yield from facts if facts and is_public(name) else ()
 
 
 def _removed(path: str, name: str, what: str) -> Fact:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 from impact_build import House, a_task, code, names, reasons
 
 from runner.impact.targets import target_of
+from runner.languages.python import names as names_module
 from runner.languages.registry import language_of
 
 
@@ -117,6 +120,7 @@ def test_what_nobody_refers_to_is_not_reached():
     [
         ("a.py", "from importlib import import_module as load\nload(name)"),
         ("a.py", "import importlib\nload = importlib.import_module"),
+        ("a.py", "import importlib\nimportlib.import_module('b')\nload = importlib.import_module"),
         ("a.py", "from importlib import import_module\nlist(map(import_module, names))"),
         ("a.py", "import importlib\nimportlib.import_module(name=name)"),
         ("a.js", "require('./plugins/' + name)"),
@@ -140,6 +144,15 @@ def test_a_name_that_is_made_at_run_time_may_be_any(path, text):
 def test_a_name_that_is_written_is_that_one(path, text):
     language = language_of(path)
     assert not set(language.wide) & language.imports_of(path, text.encode())
+
+
+def test_the_syntax_tree_of_a_python_file_is_walked_once(monkeypatch):
+    walked = []
+    walk = ast.walk
+    monkeypatch.setattr(names_module.ast, "walk", lambda tree: walked.append(tree) or walk(tree))
+    content = b"from importlib import import_module as load\nload(name)\n"
+    assert names_module.DYNAMIC in names_module.imports_of("a.py", content)
+    assert len(walked) == 1
 
 
 def test_any_bytes_are_read_without_complaint():

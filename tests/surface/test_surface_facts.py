@@ -27,7 +27,7 @@ def changed(row):
     return before, {path: text for path, text in after.items() if text != []}
 
 
-def find(before, after, **task):
+def find(before, after, reads=None, **task):
     before, after = ({path: text.encode() for path, text in one.items()} for one in (before, after))
     return facts_of(
         Task(id="TASK-001", title="T", line=1, spec=Spec("w", "p"), **task),
@@ -38,7 +38,7 @@ def find(before, after, **task):
         ],
         before.get,
         is_test=is_test_path,
-        read_files=after.items,
+        read_files=reads or after.items,
     )
 
 
@@ -99,6 +99,17 @@ APPLICATION = {"app.py": "def run(port=80):\n    pass\n", "main.py": "import app
 def test_of_an_application_only_what_another_file_uses_is_asked(after, asked):
     facts = find(APPLICATION, APPLICATION | after)
     assert [one.message for one in facts if one.asks] == asked
+
+
+def test_other_files_are_read_only_where_something_breaks():
+    read = []
+    app = APPLICATION["app.py"]
+    whole = APPLICATION | {"app.py": app.replace("pass", "return port") + "\nRATE = 1\n"}
+    assert find(APPLICATION, whole, lambda: read.append("whole") or ()) == ()
+    assert read == []
+    broken = APPLICATION | {"app.py": app.replace("port=80", "port")}
+    assert find(APPLICATION, broken, lambda: read.append("broken") or ()) == ()
+    assert read == ["broken"]
 
 
 @pytest.mark.parametrize(

@@ -35,17 +35,17 @@ _LONGEST = 200
 def imports_of(path: str, content: bytes) -> frozenset[str]:
     """Return every key that a Python file refers to, including its packages and conftest.py."""
     tree = python_tree(content)
-    around = frozenset(_around(path))
+    nodes = tuple(ast.walk(tree)) if tree else ()  # once: it takes most of the time
+    found = frozenset(key for node in nodes for key in _keys_in(node, path)).union(_around(path))
     if tree is None:
-        return around | {UNREADABLE}
-    found = {key for node in ast.walk(tree) for key in _keys_in(node, path)}
-    return around | found | ({DYNAMIC} if _exposes_loaders(tree) else frozenset())
+        return found | {UNREADABLE}
+    return found | {DYNAMIC} if _exposes_loaders(nodes) else found
 
 
-def _exposes_loaders(tree: ast.Module) -> bool:
+def _exposes_loaders(nodes: tuple[ast.AST, ...]) -> bool:
     """Return whether an import function is aliased or passed as a value."""
-    called = {id(one.func) for one in ast.walk(tree) if isinstance(one, ast.Call)}
-    for node in ast.walk(tree):
+    called = {id(one.func) for one in nodes if isinstance(one, ast.Call)}
+    for node in nodes:
         if isinstance(node, ast.alias):
             if node.name in _LOADERS and node.asname not in (None, node.name):
                 return True
