@@ -356,10 +356,11 @@ class Project(Struct, dict=True):
 
     def find_program(self, name: str) -> Path | None:
         """Return the program that this project's commands start by a name, or None."""
-        return tools.which(name, self._command_environment)
+        return tools.which(name, self.command_environment)
 
     @cached_property
-    def _command_environment(self) -> Mapping[str, str]:
+    def command_environment(self) -> Mapping[str, str]:
+        """The environment of this project's commands, its own tools first on PATH."""
         return environments.with_own_tools(
             base.command_environment(self.environ), self.root, may_use=lambda _: True
         )

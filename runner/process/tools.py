@@ -228,11 +228,21 @@ def _interpreter() -> Iterable[Path]:
 
 def _search_path(path: str, home: Path) -> Iterable[Path]:
     for folder in map(Path, filter(None, path.split(os.pathsep))):
-        yield folder
-        root = folder.parent
-        personal = root in {home, home / ".local", Path("/")}
-        if not personal and any((root / mark).exists() for mark in _MARKS_OF_A_ROOT):
-            yield root
+        yield from _installation(folder, home)
+        if (folder.parent / "pyvenv.cfg").is_file():
+            # The Python that it was made from has its standard library (PEP 405).
+            base = Path(os.path.realpath(folder / "python")).parent
+            if next((base.parent / "lib").glob("python3*"), None):
+                yield from _installation(base, home)
+
+
+def _installation(folder: Path, home: Path) -> Iterable[Path]:
+    """Yield a folder of programs, and what it is a part of if that belongs to them alone."""
+    yield folder
+    root = folder.parent
+    personal = root in {home, home / ".local", Path("/")}
+    if not personal and any((root / mark).exists() for mark in _MARKS_OF_A_ROOT):
+        yield root
 
 
 def _tool_homes(environ: Mapping[str, str], home: Path) -> Iterable[Path]:

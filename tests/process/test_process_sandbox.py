@@ -168,6 +168,24 @@ def test_a_repository_under_home_and_tools_under_home(walled, tmp_path):
     assert context.says('ls -A "$HOME"', environment=env) == "tools\nwork\n"
 
 
+def test_the_python_that_an_environment_was_made_from_is_seen(walled, tmp_path):
+    home = tmp_path / "home"
+    base = home / "pythons" / "3.9"
+    context = walled.at(a_place(home / "work" / "repository", shares=(".venv",)))
+    own = context.place.shown / ".venv"
+    for folder in (base / "bin", base / "lib" / "python3.9", own / "bin"):
+        folder.mkdir(parents=True)
+    (base / "lib" / "python3.9" / "os.py").write_text("library")
+    program = base / "bin" / "python3.9"
+    program.write_text(f"#!/bin/sh\ncat {base}/lib/python3.9/os.py\n")
+    program.chmod(0o755)
+    (own / "pyvenv.cfg").write_text(f"home = {base}/bin\n")
+    (own / "bin" / "python").symlink_to(program)
+    env = environment(HOME=str(home), PATH=f"{own}/bin:/usr/bin:/bin")
+    assert context.says("python", environment=env) == "library"
+    assert context.says('ls -A "$HOME"', environment=env) == "pythons\nwork\n"
+
+
 def test_git_works_in_a_scratch_repository_that_borrows_objects(walled):
     def git(folder: Path, *words: str) -> str:
         told = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *words]

@@ -18,7 +18,7 @@ from runner.implementers.requirements import needs_root
 from runner.lazy_module import lazy_module
 from runner.model import Finding
 from runner.plan.shell.shell_commands import executables
-from runner.process import base, mounts
+from runner.process import mounts
 from runner.process.environments import explain_lent_program, find_lent_program
 from runner.process.sandbox import sandbox_of
 from runner.process.tools import NAMES, find_installation, which
@@ -123,7 +123,7 @@ def _find_hidden_folders(project: Project, program: Path) -> tuple[str, ...]:
         return ()
     if not sandbox.contains:
         return ()
-    environ = base.command_environment(project.environ)
+    environ = project.command_environment
     where = frozenset((name, environ[name]) for name in NAMES if name in environ)
     places = (one for one in (program, program.resolve()) if not one.is_relative_to(project.root))
     folders = dict.fromkeys(str(find_installation(one)) for one in places)
