@@ -354,10 +354,6 @@ class Project(Struct, dict=True):
         with read.Repository.open(self.root) as repository:
             return bool(commit) and path in repository.tree_entries(commit, [path])
 
-    def find_program(self, name: str) -> Path | None:
-        """Return the program that this project's commands start by a name, or None."""
-        return tools.which(name, self.command_environment)
-
     @cached_property
     def command_environment(self) -> Mapping[str, str]:
         """The environment of this project's commands, its own tools first on PATH."""
@@ -376,7 +372,7 @@ class Project(Struct, dict=True):
         found = checks.check_plan(
             plan.tasks,
             places=places,
-            found=lambda name: self.find_program(name) is not None,
+            found=lambda name: tools.which(name, self.command_environment) is not None,
             exists=lambda path: (self.root / path).exists(),
             strict_contracts=self.settings.proof.strict_contracts,
             is_agent=self._is_agent,

@@ -215,15 +215,13 @@ class Monitoring(_Tracer):
     def _on_start(self, code: CodeType, _offset: int) -> Any:
         api, is_test = self._api, code.co_name == "runTest" or code.co_name.startswith("test")
         frame = sys._getframe(1)
-        wanted = is_test
-        try:
+        with suppress(Exception):  # whatever it is, it is not the program's trouble
             if self._tool >= 0:
                 self._hear(code, frame, is_test=is_test)
-            if is_test:
-                self._begin(frame)
-        except Exception:  # noqa: BLE001 - whatever it is, it is not the program's trouble
-            wanted = True  # as where the stack is full: its next start may be heard
-        return None if wanted else api.DISABLE
+            if not is_test:
+                return api.DISABLE
+            self._begin(frame)
+        return None  # for a test, or after an error such as a full stack: the next start is heard
 
     def _hear(self, code: CodeType, frame: FrameType, *, is_test: bool) -> None:
         filename, events = code.co_filename, self._api.events

@@ -349,8 +349,7 @@ def keep_in_children() -> None:
     _posixsubprocess.fork_exec = fork_exec
     # subprocess uses posix_spawn where it can: without close_fds, from Python 3.13 also with it.
     for name in ("execve", "posix_spawn", "posix_spawnp"):
-        if hasattr(os, name):
-            setattr(os, name, with_variables(getattr(os, name)))
+        setattr(os, name, with_variables(getattr(os, name)))
     loaded = sys.modules.get("subprocess")
     if loaded is not None and hasattr(loaded, "_fork_exec"):
         loaded._fork_exec = fork_exec  # type: ignore[attr-defined]  # noqa: SLF001 - since 3.11
@@ -364,13 +363,8 @@ def _reports() -> dict[str, str]:
 
 def _amend_arguments(given: tuple[Any, ...], passed_on: dict[str, str]) -> tuple[Any, ...]:
     """Return the arguments of `_posixsubprocess.fork_exec` with added variables."""
-    variables = given[5]
-    if variables is None:
-        known = all(os.environ.get(name) == value for name, value in passed_on.items())
-        if known and OWN in os.environ.get("PYTHONPATH", "").split(os.pathsep):
-            return given
-        variables = [name + b"=" + value for name, value in os.environb.items()]
-    pairs = (os.fsdecode(each).partition("=") for each in variables)
+    own = [name + b"=" + value for name, value in os.environb.items()]
+    pairs = (os.fsdecode(each).partition("=") for each in (own if given[5] is None else given[5]))
     whole = _with_own({name: value for name, _, value in pairs}, passed_on)
     listed = [os.fsencode(name + "=" + value) for name, value in whole.items()]
     return (*given[:5], listed, *given[6:])

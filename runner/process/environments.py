@@ -192,7 +192,7 @@ def _managed(
 ) -> Iterator[Path]:
     tools, about = _table(project, "tool"), _table(project, "project")
     name = about.get("name") or _table(tools, "poetry").get("name")
-    if not isinstance(name, str) or "/" in name or name in ("", ".", ".."):
+    if not isinstance(name, str) or {"/", "\0"} & {*name} or name in ("", ".", ".."):
         return
     home = Path(environment.get("HOME") or "/nonexistent")
     if "poetry" in tools or (root / "poetry.lock").is_file():

@@ -191,8 +191,8 @@ def tool_paths(environ: Mapping[str, str]) -> list[Path]:
     """Return the existing absolute paths that commands of this environment need to read."""
     home = Path(environ.get("HOME", "/nonexistent"))
     candidates = [
-        *_interpreter(),
-        *_search_path(environ.get("PATH", ""), home),
+        Path(__file__).parent.parent,
+        *_search_path(f"{sys.prefix}/bin:{environ.get('PATH', '')}", home),
         *_tool_homes(environ, home),
         *(Path(environ[name]) for name in _CERTIFICATES if environ.get(name)),
     ]
@@ -216,24 +216,13 @@ def fetch_environment(folder: str) -> dict[str, str]:
     return {variable: f"{folder}/{name}" for variable, name in homes.items()}
 
 
-def _interpreter() -> Iterable[Path]:
-    """Yield the folders of the running interpreter and of this package."""
-    # The first belongs to a virtual environment, the second to the Python it was made from (PEP
-    # 405), which has its standard library.
-    yield Path(sys.prefix)
-    yield Path(sys.base_prefix)
-    yield Path(os.path.realpath(sys.executable)).parent
-    yield Path(__file__).parent.parent
-
-
 def _search_path(path: str, home: Path) -> Iterable[Path]:
     for folder in map(Path, filter(None, path.split(os.pathsep))):
         yield from _installation(folder, home)
-        if (folder.parent / "pyvenv.cfg").is_file():
-            # The Python that it was made from has its standard library (PEP 405).
-            base = Path(os.path.realpath(folder / "python")).parent
-            if next((base.parent / "lib").glob("python3*"), None):
-                yield from _installation(base, home)
+        # The Python that an environment was made from has its standard library (PEP 405).
+        base = Path(os.path.realpath(folder / "python")).parent
+        if (folder.parent / "pyvenv.cfg").is_file() and any((base.parent / "lib").glob("python3*")):
+            yield from _installation(base, home)
 
 
 def _installation(folder: Path, home: Path) -> Iterable[Path]:

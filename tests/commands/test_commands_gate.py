@@ -552,7 +552,7 @@ def test_a_test_that_passes_alone_only_under_a_maps_instruments_is_no_break(grou
     """As one does that asks whether it is traced, or ran behind another."""
     asks = "import os, sys\nfrom shop.cart import total\n\n\ndef test_cart():\n"
     asks += "    assert total([1]) == 10\n"
-    asks += "    assert 'PYTEST_LAST' in os.environ or sys.gettrace()\n"
+    asks += "    assert {'PYTEST_LAST', 'RUNNER_COVER_OUT'} & {*os.environ}\n"
     first = "import os, shop.other\n\n\ndef test_first():\n    os.environ['PYTEST_LAST'] = '1'\n"
     a_shop(ground, {**FILES, "tests/test_a.py": first, "tests/test_cart.py": asks})
     file = tmp_path / "map.json"

@@ -90,7 +90,7 @@ def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
             users.setdefault(tool, []).append(task.id)
     needs = detect_stack(project.root).dependencies
     for tool, ids in sorted(users.items()):
-        found = project.find_program(tool)
+        found = which(tool, project.command_environment)
         if find_lent_program((tool,), project.environ, project.root, needs):
             yield Diagnostic(
                 f"tool {tool}", State.MISSING, *explain_lent_program(tool, project.root)
