@@ -38,7 +38,8 @@ def peak() -> int:
 
 
 def test_much_output_costs_neither_disk_nor_memory(bare, tmp_path):
-    bare.run("echo the first use loads what is needed")
+    line = "yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c 2000000"
+    bare.run(line, log=tmp_path / "first", limits=Limits(output=MB))  # loads what is needed
     log, before = tmp_path / "log", peak()
     line = "yes 0123456789abcdefghijklmnopqrstuvwxyz | head -c 8000000; echo the end"
     ran = bare.run(line, log=log, limits=Limits(output=MB))
