@@ -356,7 +356,7 @@ def reopen(
     """Reopen BLOCKED tasks that a person named, or that lacked what is available now."""
     for task in tasks:
         known = journal.state.task(task.id)
-        if known.status is not Status.BLOCKED or known.held is not None:
+        if known.status is not Status.BLOCKED or (known.held and _is_of(known.held, task)):
             continue
         if task.id in named:
             # Durable here, but not below: a person's answer is on disk before any action; our own
