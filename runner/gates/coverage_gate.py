@@ -74,7 +74,7 @@ def _is_about(proof: Proof, own: Sequence[str], observed: Sequence[Observed]) ->
     seen = {splitext(path)[1] for path in ran}
     if any(splitext(path)[1] in seen for path in own):
         return False  # such files are measured, and none of these ran
-    return not _files_in(proof.command)
+    return not any(_FILE.fullmatch(word.partition("::")[0]) for word in proof.command.split())
 
 
 def _is_own(path: str, own: Iterable[str]) -> bool:
@@ -96,17 +96,14 @@ def _names(command: str, own: Iterable[str]) -> bool:
     return False
 
 
-def _files_in(command: str) -> list[str]:
-    return [word for word in command.split() if _FILE.fullmatch(word.partition("::")[0])]
-
-
 _LONGEST_NOTE = 2000
 _HINT = "add tests for these lines to the task's test contracts, or remove dead code"
 
 
 def prove(check: Check, context: GateContext) -> Proved:
     """Check the measured coverage of a task's own lines; skipped if its tests failed."""
-    if _tests_failed(context) or not context.task.test_contracts:
+    failed = any(one.kind == "test" and one.verdict is Verdict.FAIL for one in context.proofs)
+    if failed or not context.task.test_contracts:
         return Proved(None)
     start = effects.monotonic()
     content = partial(measurements.source, context)
@@ -127,10 +124,6 @@ def prove(check: Check, context: GateContext) -> Proved:
     if weight.files:
         lines.write_lines(context.logs, {one.path: one.whole for one in weight.files})
     return Proved(proof, findings, coverage, rows, whole.tools)
-
-
-def _tests_failed(context: GateContext) -> bool:
-    return any(one.kind == "test" and one.verdict is Verdict.FAIL for one in context.proofs)
 
 
 def threshold_of(task: Task, settings: Settings) -> float:

@@ -27,6 +27,7 @@ else:
     mounts = lazy_module("runner.process.mounts")
     other_trees = lazy_module("runner.process.other_trees")
 
+IN_OWN_SETTINGS = "in your own settings"
 _KILLED, _TOO_LARGE = 128 + 9, 128 + 25
 """Exit by SIGKILL and by SIGXFSZ."""
 
@@ -102,18 +103,18 @@ def find_met_bound(tail: str, code: int, bounds: CommandBounds) -> str:
 def _memory(bounds: CommandBounds) -> str:
     return _limit(
         bounds.memory and f"memory limit is {format_size(bounds.memory)}",
-        "limits.memory in your own settings, or Uses: memory 4GB in the task",
+        f"limits.memory {IN_OWN_SETTINGS}, or Uses: memory 4GB in the task",
     )
 
 
 def _processes(bounds: CommandBounds) -> str:
     held = bounds.processes and f"limit is {bounds.processes} processes and threads"
-    return _limit(held, "limits.processes in your own settings")
+    return _limit(held, f"limits.processes {IN_OWN_SETTINGS}")
 
 
 def _file_size(bounds: CommandBounds) -> str:
     held = bounds.file_size and f"file size limit is {format_size(bounds.file_size)}"
-    return _limit(held, "limits.file_size in your own settings")
+    return _limit(held, f"limits.file_size {IN_OWN_SETTINGS}")
 
 
 def _limit(held: str | int | None, setting: str) -> str:
@@ -140,7 +141,7 @@ def _network(bounds: CommandBounds) -> str:
 def _describe_writable(_bounds: CommandBounds) -> str:
     return (
         "the sandbox allows writes only in the project's folder, $HOME and $TMPDIR; "
-        'to write elsewhere, set sandbox.kind = "none" in your own settings'
+        f'to write elsewhere, set sandbox.kind = "none" {IN_OWN_SETTINGS}'
     )
 
 
@@ -153,13 +154,13 @@ def _paths(tail: str, bounds: CommandBounds) -> str:
     output = f"{tail}\n{bounds.command}"
     for other in bounds.others:
         if re.search(rf"(?<![\w/.-]){re.escape(other)}(?![\w.-])", output):
-            shown = f'to read it, set sandbox.read = ["{other}"] in your own settings'
+            shown = f'to read it, set sandbox.read = ["{other}"] {IN_OWN_SETTINGS}'
             return f"the sandbox hides {other}, a path of another repository or user; {shown}"
     for match in _ABSENT.finditer(tail):
         program = which(match["shell"] or match["named"], bounds.search)
         if program and bounds.hides(str(program)):
             folder = find_installation(program.resolve())
-            shown = f'to show it: sandbox.read = ["{folder}"] in your own settings'
+            shown = f'to show it: sandbox.read = ["{folder}"] {IN_OWN_SETTINGS}'
             return f"the sandbox hides {program}; {shown}"
     silent = not tail.strip() or _UNOPENED.search(tail)
     named = _paths_in(bounds.command, bounds.home) if silent else []
@@ -168,7 +169,7 @@ def _paths(tail: str, bounds: CommandBounds) -> str:
         if any(_is_below(path, own) for own in bounds.own):
             continue
         personal = kind != _NAMED and bounds.home and _is_below(path, bounds.home)
-        shown = f'to read it, set sandbox.read = ["{path}"] in your own settings'
+        shown = f'to read it, set sandbox.read = ["{path}"] {IN_OWN_SETTINGS}'
         shared = "" if personal else next((one for one in _SHARED if _is_below(path, one)), "")
         if kind != "denied" and not personal and not bounds.hides(path):
             continue

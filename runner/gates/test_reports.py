@@ -27,7 +27,7 @@ from msgspec.structs import replace
 
 from runner.gates import shim
 from runner.gates.base import Fitted, file_name
-from runner.gates.coverage.instrument import files_in, text_of
+from runner.gates.coverage.instrument import files_in, text_of, visible_root
 from runner.gates.junit import (
     FAILED_WORDS,
     SCRIPT,
@@ -112,14 +112,9 @@ def with_reports(check: Check, context: GateContext, plain: Fitted) -> Reporting
         fitted=Fitted(plain.line, variables),
         plain=plain,
         folder=folder,
-        root=_root(context),
+        root=visible_root(context),
         expected=bool(_STARTS_PYTEST.match(check.command)),
     )
-
-
-def _root(context: GateContext) -> str:
-    seen = context.sandbox.sees(context.place, context.place.tree)
-    return os.path.realpath(seen / context.place.start)
 
 
 def _with_hooks(plain: Fitted, context: GateContext, folder: Path) -> Fitted:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 from zlib import crc32
 
 from msgspec import Struct
@@ -32,9 +32,6 @@ ENVELOPE = (
     "crc",
 )
 _START, _TAIL = b'{"v":1,', len(',"crc":"01234567"}')
-
-
-N = TypeVar("N")
 
 
 class BadRecordError(ValueError):
@@ -146,11 +143,6 @@ def _event(name: str, line: bytes, wanted: Container[str] | None) -> Event:
 def dump(value: object) -> str:
     """Return plain values and classes of `model` as JSON text."""
     return to_text(to_json(value))
-
-
-def read_noun(kind: Callable[..., N], fields: object) -> N:
-    """Decode a dataclass of `model` from a JSON object. Raises ShapeError."""
-    return _CODEC.read(kind, fields)
 
 
 _STEP = 65_536

@@ -46,7 +46,8 @@ def workflow_commands(results: Results) -> Iterator[str]:
 def _annotation(results: Results, task: TaskResult, finding: Finding) -> str:
     path = results.place(finding.path) if finding.path else results.plan
     line = finding.line if finding.path else task.line
-    message = "\n".join(filter(None, (finding.message, finding.detail, _hint(finding))))
+    hint = finding.hint and f"hint: {finding.hint}"
+    message = "\n".join(filter(None, (finding.message, finding.detail, hint)))
     level = _LEVELS[finding.severity]
     return format_command(level, message, f"{task.id} {finding.check}", path, line, finding.column)
 
@@ -62,10 +63,6 @@ def format_command(
         f"title={escape_annotation_property(title)}",
     ]
     return f"::{level} {','.join(properties)}::{escape_annotation(message)}"
-
-
-def _hint(finding: Finding) -> str:
-    return f"hint: {finding.hint}" if finding.hint else ""
 
 
 def step_summary(results: Results) -> str:

@@ -16,7 +16,7 @@ from runner.model import Verdict
 from runner.report.documents import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from runner.journal.evidence import Evidence
     from runner.report.documents import Json
@@ -50,7 +50,8 @@ def task_statement(evidence: Evidence) -> Object:
     subject = [_descriptor("tree", "gitTree", evidence.tree)]
     if evidence.commit:
         subject.insert(0, _descriptor("commit", "gitCommit", evidence.commit))
-    named = {verdict: _ids(evidence, verdict) for verdict in Verdict}
+    proofs = evidence.proofs
+    named = {verdict: [one.id for one in proofs if one.verdict is verdict] for verdict in Verdict}
     passed, warned = named[Verdict.PASS], named[Verdict.FLAKY]
     failed = [*named[Verdict.FAIL], *named[Verdict.KNOWN]]
     return {
@@ -117,10 +118,6 @@ def encode(statement: Object) -> str:
 def digest_of_statement(statement: Object) -> str:
     """Return the SHA-256 of the statement's file, in hex."""
     return hashlib.sha256(encode(statement).encode()).hexdigest()
-
-
-def _ids(evidence: Evidence, verdict: Verdict) -> list[str]:
-    return [proof.id for proof in evidence.proofs if proof.verdict is verdict]
 
 
 def _descriptor(name: str, algorithm: str, value: str) -> Object:
@@ -256,9 +253,6 @@ def find_differences(claimed: Json, known: Json, where: str = "") -> Iterator[Fa
 
 def _shown(value: Json) -> str:
     if isinstance(value, list):
-        return ", ".join(map(str, _flat(value))) or "nothing"
+        named = (one.get("name", one) if isinstance(one, dict) else one for one in value)
+        return ", ".join(map(str, named)) or "nothing"
     return str(value) if value not in (None, "") else "nothing"
-
-
-def _flat(values: Sequence[Json]) -> list[str]:
-    return [str(one.get("name", one)) if isinstance(one, dict) else str(one) for one in values]

@@ -372,18 +372,12 @@ def hunks(found: Sequence[LineMatch], context: int = _CONTEXT) -> Iterator[list[
             hunk.append(one)
             continue
         if hunk:
-            yield [*hunk, _first(one, context)]
-        hunk = [] if last else [_last(one, context)]
+            i2, j2 = min(one.i2, one.i1 + context), min(one.j2, one.j1 + context)
+            yield [*hunk, one._replace(i2=i2, j2=j2)]
+        i1, j1 = max(one.i1, one.i2 - context), max(one.j1, one.j2 - context)
+        hunk = [] if last else [one._replace(i1=i1, j1=j1)]
     if any(one.kind == "replace" for one in hunk):
         yield hunk
-
-
-def _first(one: LineMatch, size: int) -> LineMatch:
-    return one._replace(i2=min(one.i2, one.i1 + size), j2=min(one.j2, one.j1 + size))
-
-
-def _last(one: LineMatch, size: int) -> LineMatch:
-    return one._replace(i1=max(one.i1, one.i2 - size), j1=max(one.j1, one.j2 - size))
 
 
 def _blocks(old: Lines, new: Lines) -> Iterator[tuple[int, int, int]]:

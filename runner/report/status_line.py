@@ -109,7 +109,8 @@ def task_name(task: str) -> str:
 
 def patterns_applied(patterns: Iterable[tuple[str, str]]) -> str:
     """Return patterns as `PATTERN-001 (Database sessions)`, separated by commas."""
-    return _join((f"{name} ({title})" if title else name for name, title in patterns), ", ")
+    shown = (f"{name} ({title})" if title else name for name, title in patterns)
+    return ", ".join(display(part) for part in shown if part.strip()) or NOT_APPLICABLE
 
 
 def sast_counts(counts: SastCounts) -> str:
@@ -217,10 +218,6 @@ def _coverage(coverage: Coverage | None) -> str:
 
 def _format_verdict(verdict: Verdict, name: str) -> str:
     return f"{_SIGN[verdict]} {display(name)}"
-
-
-def _join(parts: Iterable[str], between: str) -> str:
-    return between.join(display(part) for part in parts if part.strip()) or NOT_APPLICABLE
 
 
 _OPEN = (Status.PENDING, Status.IN_PROGRESS)

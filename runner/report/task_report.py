@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from runner import effects
+from runner.gates.absent_files import find_named
+from runner.gates.sandbox_denials import IN_OWN_SETTINGS
 from runner.journal.display_status import format_status
 from runner.journal.events import AttemptFinished, TaskBlocked
 from runner.journal.records import read_journal
@@ -367,15 +369,15 @@ def _mend(known: TaskState, hint: str) -> str:
     """Return the next step for a task that checks rejected."""
     name = display(known.id)
     refused = [one for one in known.findings if one.refuses]
-    if hint and refused and all(one.check in (SCOPE, "implementer") for one in refused):
-        if hint.startswith("- "):
-            return f"in the plan, replace the task's Output files line, then `runner`:  {hint}"
+    is_own = refused and all(one.check in (SCOPE, "implementer") for one in refused)
+    if find_named(hint):
+        return hint
+    if hint and is_own and hint.startswith("- "):
+        return f"in the plan, replace the task's Output files line, then `runner`:  {hint}"
+    if hint and (is_own or hint.endswith(IN_OWN_SETTINGS)):
         return f"{hint}; then `runner retry {name}`"
-    if was_refused(known):
-        return f"fix the plan{_or_finish(known)}, then `runner`"
-    return (
-        f"fix the plan{_or_finish(known)}, then `runner`; to retry unchanged: `runner retry {name}`"
-    )
+    fix = f"fix the plan{_or_finish(known)}, then `runner`"
+    return fix if was_refused(known) else f"{fix}; to retry unchanged: `runner retry {name}`"
 
 
 def _or_finish(known: TaskState) -> str:

@@ -206,11 +206,8 @@ def is_proven_by_exit_code(task: Task, settings: Settings) -> bool:
 def lacks_contracts(task: Task, settings: Settings) -> bool:
     """Return whether the type of a task requires contracts and it has none."""
     asked = settings.proof.require_contracts.split(",")
-    return task.type in asked and task.type in _CONTRACT and not _has_contracts(task)
-
-
-def _has_contracts(task: Task) -> bool:
-    return bool(task.contracts or task.no_contracts)
+    has_none = not (task.contracts or task.no_contracts)
+    return task.type in asked and task.type in _CONTRACT and has_none
 
 
 def contracts_message(task: Task) -> str:

@@ -96,10 +96,6 @@ def find_collision(
     return next(pairs, None)
 
 
-def _nobody(_task: Task) -> bool:
-    return False
-
-
 class Agents(Struct, frozen=True):
     """The number of agents and models that may work in parallel, and the tasks that use them."""
 
@@ -129,7 +125,7 @@ class ResourceLocks(Struct):
     capacity: dict[str, float] = field(default_factory=dict)
     owned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By task, the paths and globs it owns in addition to its Output files."""
-    agents: Agents = field(default_factory=lambda: Agents(0, _nobody))
+    agents: Agents = field(default_factory=lambda: Agents(0, lambda _task: False))
     _working: set[str] = field(default_factory=set)
     """Tasks that occupy an agent slot."""
     _exact: Counter[str] = field(default_factory=Counter)

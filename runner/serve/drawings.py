@@ -186,7 +186,7 @@ class FileDiff(Struct, frozen=True):
     @property
     def is_alone(self) -> bool:
         """Whether it is one column."""
-        return self.is_new or self.is_gone
+        return self.action in (Action.CREATE, Action.DELETE)
 
 
 def diff_file(before: bytes | None, change: Change, ran: Mapping[int, str]) -> FileDiff:

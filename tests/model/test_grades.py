@@ -1,15 +1,15 @@
 """What a DONE is worth, by the proofs that were recorded for it."""
 
-import json
-
 import pytest
 from msgspec.structs import replace
 
+from runner import model
 from runner.journal.evidence import parse_proofs
 from runner.journal.grading import grade_one
-from runner.journal.records import dump, read_noun
+from runner.journal.records import dump
 from runner.journal.task_state import TaskState
 from runner.model import Grade, Graded, Proof, ProvenBy, Verdict, digest_of, grade_of
+from runner.model.codec import Codec
 from runner.model.grades import NOTHING, STATIC_ALONE, proof_kind, weakest, would_show
 from runner.repo.trailers import proof_line
 
@@ -175,7 +175,7 @@ def test_a_trailer_carries_what_a_proof_shows():
 
 def test_the_journal_carries_what_a_proof_shows():
     proof = a_proof(counts=(("passed", 3),), by=ProvenBy.COMMAND)
-    assert read_noun(Proof, json.loads(dump(proof))) == proof
+    assert Codec(lambda: vars(model)).decode(Proof, dump(proof).encode()) == proof
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,26 @@ def test_a_failure_is_one_story_with_one_next_step_wherever_a_person_looks(workp
     assert f"next: {scope}" in workplace.runner("why", "2").out
 
 
+def test_no_next_step_offers_a_draft_whose_branch_was_deleted(workplace):
+    workplace.plan(a_task("TASK-001", "One", blocks={"a.txt": "bad"}, tests=["grep good a.txt"]))
+    assert "finish draft/TASK-001-one" in workplace.run().out
+    workplace.git("branch", "-D", "draft/TASK-001-one")
+    commands = (("why", "1"), ("review",), ("review", "1"), ("status",), ())
+    for said in (workplace.runner(*words).said for words in commands):
+        assert "adopt" not in said, said
+
+
+def test_the_next_step_repeats_a_remedy_outside_of_the_plan(workplace):
+    """Where the machine or an ignored file is the cause, a change of the plan helps nothing."""
+    workplace.write({".gitignore": "made.txt\n", "made.txt": "made"})
+    workplace.commit({"kept.txt": "kept"})
+    workplace.plan(a_task("TASK-001", "One", blocks={"a.txt": "a"}, tests=["cat made.txt"]))
+    said = (workplace.run().out, workplace.runner("why", "1").out, workplace.runner("review").out)
+    for one in said:
+        assert "next: made.txt is ignored by git, so tasks can't see it: add /made.txt" in one, one
+        assert "fix the plan" not in one
+
+
 def test_of_a_proposal_that_is_too_large_nothing_else_is_advised(workplace):
     """Nothing of it was read: neither is its place in the plan told, nor that git ignores it."""
     large, more = "truncate -s 60M b.bin", "; mkdir d; truncate -s 20M d/x"

@@ -67,14 +67,10 @@ def decide(project: Project, decision: Decision, task: str = "") -> int:
     """
     if not decision.title.strip():
         raise RunnerError("a decision needs a title", hint='runner plan decide "What was chosen"')
-    id_ = _find_task(project, task) if task else ""
+    id_ = find_id(task, dict.fromkeys(one.id for one in project.outline().tasks)) if task else ""
     # remove secrets first: the file is committed
     clean = Decision(*(project.without_secrets(part.strip()) for part in astuple(decision)))
     return _append(project, clean, id_)
-
-
-def _find_task(project: Project, typed: str) -> str:
-    return find_id(typed, dict.fromkeys(task.id for task in project.outline().tasks))
 
 
 def _append(project: Project, decision: Decision, task: str) -> int:

@@ -36,6 +36,7 @@ from runner.model.words import WHAT_CHANGED
 from runner.repo.read import Repository
 from runner.report.documents import document, document_line
 from runner.report.task_report import describe_table, format_table, next_step
+from runner.run.landing.drafts import without_deleted
 from runner.run.permission_prompts import call_text, format_questions
 from runner.run.review import open_questions
 from runner.text.display import display
@@ -170,7 +171,8 @@ def list_words(project: Project, state: RunState, one: Waiting) -> Iterator[str]
                 in_vain = _explain_futile(project, repository, state, one.task)
             yield from format_breakage(state, one.task, whole=True, in_vain=in_vain)
         case "blocked":
-            yield f"next: {next_step(known, state)}"
+            with Repository.open(project.root) as repository:
+                yield f"next: {next_step(without_deleted(repository, known), state)}"
         case "writes" if asks_about_tests(known):
             yield f"next: {next_step(known, state)}"
         case "stale":
@@ -253,7 +255,8 @@ def lines_below(
         in_vain = _explain_futile(project, repository, state, one.task)
         yield from format_breakage(state, one.task, whole=whole, in_vain=in_vain)
     elif one.kind == "blocked":
-        yield f"next: {next_step(state.task(one.task), state)}"
+        known = without_deleted(repository, state.task(one.task))
+        yield f"next: {next_step(known, state)}"
     elif one.culprit and (in_vain := _explain_futile(project, repository, state, one.culprit)):
         yield f"approving this task has no effect yet: {in_vain}"
     elif one.culprit:

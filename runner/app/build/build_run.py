@@ -126,7 +126,7 @@ def _collect_garbage() -> None:
 def _make_options(session: Session, request: BuildRequest) -> Options:
     return Options(
         fail_fast=request.fail_fast,
-        review_insisted=_is_review_off_by_person(session.project),
+        review_insisted=session.project.loaded.sources["review.mode"] != "default",
         reuse=request.reuse,
         rebuild=request.rebuild,
         adopted=_make_adopted(request, session),
@@ -138,11 +138,6 @@ def _make_adopted(request: BuildRequest, session: Session) -> Mapping[str, Adopt
     if saved is None or not isinstance(saved, saved_proposal.SavedProposal):
         return {}
     return saved_proposal.make_adopted(saved, session)
-
-
-def _is_review_off_by_person(project: Project) -> bool:
-    """Return whether a setting, not the default, turned review off."""
-    return project.loaded.sources["review.mode"] != "default"
 
 
 def _make_work(

@@ -24,6 +24,7 @@ from runner.report.cost import cost, cost_part, per_proven
 from runner.report.results import ResultsListener
 from runner.report.summary import BlockedTask, Summary
 from runner.report.task_report import find_report, next_step
+from runner.run.landing.drafts import without_deleted
 from runner.run.landing.moved_branch import PlanConflict
 from runner.run.regressions.regression import find_unapproved, victims_of
 from runner.text.wording import refusal_lines
@@ -59,7 +60,7 @@ _FINDINGS = 2
 
 def summary_of(session: Session, plan: Plan, code: ExitCode) -> Summary:
     """Return the summary of a finished run."""
-    summary = _summary(session.journal.state, plan, code, session.elapsed, session.landed)
+    summary = _summary(session, plan, code)
     root, state = session.project.root, session.journal.state
     blocked = tuple(
         replace(
@@ -143,17 +144,18 @@ def _make_blocked_task(known: TaskState, state: RunState, task: Task) -> Blocked
     )
 
 
-def _summary(state: RunState, plan: Plan, code: ExitCode, seconds: float, landed: int) -> Summary:
+def _summary(session: Session, plan: Plan, code: ExitCode) -> Summary:
     # Only tasks with events: the others have nothing to report.
+    state = session.journal.state
     known = state.tasks
     statuses = {task.id: state.task(task.id).status for task in plan.tasks}
     return Summary(
         exit=code,
         counts=dict(Counter(statuses.values())),
-        seconds=seconds,
-        landed=landed,
+        seconds=session.elapsed,
+        landed=session.landed,
         blocked=tuple(
-            _make_blocked_task(known[task.id], state, task)
+            _make_blocked_task(without_deleted(session.repository, known[task.id]), state, task)
             for task in plan.tasks
             if statuses[task.id] is Status.BLOCKED
         ),

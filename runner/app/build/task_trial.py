@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from runner.app.observer import Observer
-    from runner.model import Change, Finding, Outcome, Proof, Task
+    from runner.model import Change, Finding, Outcome, Task
     from runner.project import Project, Reading
     from runner.run.assignment import Assignment, WorkerContext
     from runner.run.planned.dry_run import Trial
@@ -209,7 +209,8 @@ def trial_lines(found: TrialResult) -> Iterator[str]:
             yield from _finding(finding)
     if outcome.proofs:
         yield "tests and gates:"
-        yield from (f"  {_proof(proof)}" for proof in outcome.proofs)
+        for proof in outcome.proofs:
+            yield f"  {display(proof.id)} {proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
     if outcome.coverage is not None:
         known, asked = outcome.coverage, f"{outcome.coverage.threshold:g}%"
         yield f"coverage: {known.shown} (threshold {asked})"
@@ -244,10 +245,6 @@ def _finding(finding: Finding) -> Iterator[str]:
     first, *rest = finding_lines(finding)
     yield f"  {'✗' if finding.refuses else '⚠'} {first}"
     yield from (f"    {line}" for line in rest)
-
-
-def _proof(proof: Proof) -> str:
-    return f"{display(proof.id)} {proof.verdict}, exit {proof.exit}, {proof.seconds:.2f} s"
 
 
 def _cost(trial: Trial) -> str:

@@ -54,7 +54,8 @@ def of_paths(repository: Repository, paths: Iterable[str]) -> tuple[Changed, ...
         for one in _against(repository, head, inside or (path,)):
             if one.before is None and one.after is None:
                 raise RunnerError("file not found", where=path)
-            found.append(one if one.before != one.after else _whole(one))
+            whole = Changed(one.path, one.before, one.after, is_whole=True)
+            found.append(one if one.before != one.after else whole)
     return tuple(dict.fromkeys(found))
 
 
@@ -71,10 +72,6 @@ def of_commit(repository: Repository, commit: str) -> tuple[Changed, ...]:
         for one in changes
         if not one.path.startswith("../")
     )
-
-
-def _whole(change: Changed) -> Changed:
-    return Changed(change.path, change.before, change.after, is_whole=True)
 
 
 def _below(repository: Repository, path: str) -> tuple[str, ...]:

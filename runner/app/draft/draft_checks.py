@@ -43,7 +43,8 @@ class Target(Struct, frozen=True):
     @classmethod
     def of(cls, project: Project, path: str = "") -> Target:
         """Return the project's plan, or the file at `path`; its data is empty if it is missing."""
-        path = path or project.settings.build.task_graph or _there(project)
+        there = (one for one in PLANS if (project.root / one).is_file())
+        path = path or project.settings.build.task_graph or next(there, PLANS[0])
         file = project.root / path
         return cls(path, file.read_bytes() if file.is_file() else b"")
 
@@ -54,10 +55,6 @@ class Target(Struct, frozen=True):
         return self.data + ((between if self.data else f"# {name}\n\n") + text).replace(
             "\n", end
         ).encode("utf-8", "replace")
-
-
-def _there(project: Project) -> str:
-    return next((one for one in PLANS if (project.root / one).is_file()), PLANS[0])
 
 
 class DraftCheck(Struct, frozen=True):

@@ -86,12 +86,10 @@ def _find_undecided(selected: Sequence[Affected], suite: TestSuite) -> str:
     """Return the undecided reason that selected every task; empty if there is none."""
     if not suite.tasks or {task.id for task in suite.tasks} - {one.task for one in selected}:
         return ""
-    whys = [next(_undecided(one.reasons), None) for one in selected]
+    whys = [
+        next((why for why in one.reasons if why.kind is Basis.UNDECIDED), None) for one in selected
+    ]
     return whys[0].text if whys and whys[0] and all(whys) else ""
-
-
-def _undecided(reasons: Iterable[Why]) -> Iterator[Why]:
-    return (why for why in reasons if why.kind is Basis.UNDECIDED)
 
 
 def _find_edited(

@@ -436,17 +436,13 @@ def _find_script_files(
         return None
     below = "(?:.*/)?" if "--recursive" in kept else ""
     patterns = list(_patterns(named, name, below, paths))
-    if None in patterns or (not named and name == "node --test" and _runs_types(paths)):
+    if None in patterns or (not named and name == "node --test" and any(map(_TYPED.search, paths))):
         return None
     every = [one for one in patterns if one is not None] or [_DEFAULT[name].search]
     # Neither Node's runner nor mocha searches node_modules by default.
     own = [path for path in paths if "node_modules" not in path.split("/")]
     files = tuple(path for path in own if any(names(path) for names in every))
     return (shlex.join(kept), files) if files else None
-
-
-def _runs_types(paths: Sequence[str]) -> bool:
-    return any(_TYPED.search(path) for path in paths)
 
 
 def _patterns(

@@ -248,14 +248,10 @@ def find_missing_target(command: str, supply: Supply) -> tuple[str, str] | None:
     for folder, part in parts:
         if part[0] in _QUIET:
             continue
-        if not _is_known(part):
+        if part[0] not in _TESTERS | _STARTERS and not _PYTHON.match(part[0]):
             return None
         missing = missing or _of_one(part, folder, supply)
     return missing
-
-
-def _is_known(part: Sequence[str]) -> bool:
-    return part[0] in _TESTERS | _STARTERS or bool(_PYTHON.match(part[0]))
 
 
 def _of_one(part: Sequence[str], folder: str, supply: Supply) -> tuple[str, str] | None:

@@ -23,6 +23,7 @@ from runner.report import task_report
 from runner.report.event_lines import format_attempt
 from runner.report.summary import stale_step
 from runner.report.task_report import LACKING, next_step
+from runner.run.landing import drafts
 from runner.run.review import CHECK
 from runner.run.selection import find_id
 from runner.text.display import display
@@ -108,6 +109,8 @@ class Inquiry(Struct, frozen=True):
     lacks: Callable[[str], tuple[Reason, str] | None]
     task: Callable[[str], Task | None] = _unread
     in_vain: Callable[[str], str] = lambda _id: ""
+    refresh: Callable[[TaskState], TaskState] = lambda known: known
+    """Drops a draft whose branch is gone."""
 
     def about(self, id_: str) -> Cause:
         """Return the full chain of causes for a task."""
@@ -228,7 +231,7 @@ class Inquiry(Struct, frozen=True):
         return Cause(task.id, text + self._read(task), details=details)
 
     def _explain_blocked(self, task: OutlineTask) -> Cause:
-        known = self.view.states[task.id]
+        known = self.refresh(self.view.states[task.id])
         reason = f" ({known.reason})" if known.reason else ""
         details = refusal_lines(known.findings, _FINDINGS)
         in_vain = self.in_vain(task.id) if known.held is not None else ""
@@ -375,7 +378,13 @@ def _inquiry(asked: OneTask) -> Inquiry:
         with read.Repository.open(asked.project.root) as repository:
             return waiting.explain_futile_approval(tasks, state, id_, repository)
 
-    return Inquiry(asked.view, _times(asked.project), _lacks(asked), find_section, in_vain)
+    def refresh(known: TaskState) -> TaskState:
+        with read.Repository.open(asked.project.root) as repository:
+            return drafts.without_deleted(repository, known)
+
+    return Inquiry(
+        *(asked.view, _times(asked.project), _lacks(asked), find_section, in_vain, refresh)
+    )
 
 
 def _times(project: Project) -> Callable[[str], str]:

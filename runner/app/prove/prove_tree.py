@@ -254,6 +254,7 @@ def _run(context: GateContext, id_: str, *, observed: bool) -> Reproven:
     failed = proved.proof is None or proved.proof.verdict is Verdict.FAIL or bool(strays)
     ran = context.ran.get(id_)
     results = ran.results if ran else None
+    is_measured = observed and check.kind == "test"
     return Reproven(
         context.task.id,
         id_,
@@ -262,9 +263,5 @@ def _run(context: GateContext, id_: str, *, observed: bool) -> Reproven:
         seconds=proved.proof.seconds if proved.proof else 0.0,
         failing=tuple(test.id for test in results.failing) if results and failed else (),
         ran_no_test=proved.proof is not None and ran_no_test(proved.proof.counts),
-        observed=_read_lines(id_, context) if observed and check.kind == "test" else None,
+        observed=measurements.read_measurement(id_, context) if is_measured else None,
     )
-
-
-def _read_lines(id_: str, context: GateContext) -> Measured:
-    return measurements.read_measurement(id_, context)

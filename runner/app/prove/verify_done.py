@@ -219,7 +219,8 @@ def _prove_words(
         return {}
     try:
         with open_transaction(project) as transaction:
-            now = [one for one in found if _is_word(transaction.state.task(one[0]))]
+            states = ((one, transaction.state.task(one[0])) for one in found)
+            now = [one for one, it in states if it.status is Status.DONE and not it.verified]
             if not now or project.head().commit != verified.head:
                 return {}
             transaction.begin("verify")
@@ -230,11 +231,6 @@ def _prove_words(
     except RunnerError as error:
         say(f"note: the result is not recorded: {error.message}")
     return {}
-
-
-def _is_word(known: TaskState) -> bool:
-    """Return whether a task is DONE without a proof, with or without a waiver."""
-    return known.status is Status.DONE and not known.verified
 
 
 def _is_proven_by_runner(project: Project, state: RunState, id_: str) -> bool:

@@ -197,7 +197,8 @@ class _Maker:
                 yield section
                 continue
             place = f"{file.shown}:{task.line}"
-            plain = replace(section, prose="", acceptance=(), keywords=(), title=_letters(section))
+            title = " ".join(re.findall(r"[\w.,-]+", section.title)) or section.id
+            plain = replace(section, prose="", acceptance=(), keywords=(), title=title)
             self.left.append((place, f"{id_}: only its text, which contains plan syntax"))
             yield plain if parses_back(plain) else replace(plain, outputs=(), title=id_)
 
@@ -231,10 +232,6 @@ class _Maker:
 
 def _file_of(source: str) -> str:
     return source.rpartition(":")[0]
-
-
-def _letters(section: NewSection) -> str:
-    return " ".join(re.findall(r"[\w.,-]+", section.title)) or section.id
 
 
 def suggest_test(section: NewSection) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.errors import ExitCode, RunnerError
 from runner.lazy_module import lazy_module
@@ -29,7 +30,7 @@ from runner.text.wording import read_number
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
-    from runner.journal.task_state import HeldWork
+    from runner.journal.task_state import HeldWork, TaskState
     from runner.model import Change, Finding, Outcome, Task
     from runner.plan import edit
     from runner.repo.read import Repository
@@ -115,6 +116,13 @@ def read_kept(repository: Repository, task: str, branch: str) -> DraftedWork | N
         return DraftedWork(commit, branch)
     commit = refs.read_ref(repository, _tried(repository, task))
     return DraftedWork(commit, "its last attempt") if commit else None
+
+
+def without_deleted(repository: Repository, known: TaskState) -> TaskState:
+    """Return a task's state without its draft if a person deleted or renamed the branch."""
+    if not known.draft or repository.resolve(f"refs/heads/{known.draft}"):
+        return known
+    return replace(known, draft="")
 
 
 def drop_tried(repository: Repository, task: str) -> None:

@@ -48,8 +48,10 @@ def evaluate_plan(assignment: Assignment, site: WorkerContext, outcome: Outcome)
     plan = redact_plan(relate_paths(outcome.plan, roots), clean) if outcome.plan else None
     findings = (*outcome.findings, *wrote)
     if not _has_refusal(findings):
-        rules, exists = assignment.rules, partial(_is_there, assignment, site)
-        ruled = make_rule_check(rules.permission, rules.permission_floor, exists)
+        rules, before = assignment.rules, partial(site.before, assignment.base)
+        ruled = make_rule_check(
+            rules.permission, rules.permission_floor, lambda path: before(path) is not None
+        )
         findings = (*findings, *plan_findings(task, plan, ruled))
     if plan and assignment.review is ReviewMode.AUTO and not _has_refusal(findings):
         verdict = _review(assignment, site, plan)
@@ -63,10 +65,6 @@ def evaluate_plan(assignment: Assignment, site: WorkerContext, outcome: Outcome)
         findings=findings,
         plan=plan,
     )
-
-
-def _is_there(assignment: Assignment, site: WorkerContext, path: str) -> bool:
-    return site.before(assignment.base, path) is not None
 
 
 def _no_rules(_path: str) -> Finding | None:

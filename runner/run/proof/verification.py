@@ -148,11 +148,8 @@ class VerificationPlan(Struct, frozen=True):
     @property
     def commands(self) -> int:
         """Largest possible number of commands."""
-        return sum(bool(check.command) for job in self.jobs for _, check in _steps(job))
-
-
-def _steps(job: CheckJob) -> list[Step]:
-    return [step for _, steps in job.steps for step in steps]
+        steps = (step for job in self.jobs for _, steps in job.steps for step in steps)
+        return sum(bool(check.command) for _, check in steps)
 
 
 # --- what has to run ------------------------------------------------------------------

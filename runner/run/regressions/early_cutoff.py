@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from runner.contracts import compatibility, document
     from runner.impact import reach
     from runner.impact.change import Changed
-    from runner.impact.reach import CutOff
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Task
@@ -314,7 +313,8 @@ class EarlyCutoff(Struct, dict=True):
         is_built = bool(task.outputs or task.blocks or task.command)  # on what others offer
         for one in anew:
             offered = self._offerings.compare(self.tasks[one], known)
-            text = f"{one} {_how(offered)} and {offered.text}"
+            how = "is DONE again" if offered.text == reach.UNTOUCHED else "was rebuilt"
+            text = f"{one} {how} and {offered.text}"
             if is_built and not offered.same:
                 return StaleVerdict(proves=False, asks=anew, text=text)
             texts.append(text)
@@ -323,11 +323,6 @@ class EarlyCutoff(Struct, dict=True):
     @cached_property
     def _offerings(self) -> TaskExports:
         return TaskExports(self.repository, self.documents)
-
-
-def _how(offered: CutOff) -> str:
-    """Describe how a task became DONE again: unchanged files mean that it was not rebuilt."""
-    return "is DONE again" if offered.text == reach.UNTOUCHED else "was rebuilt"
 
 
 def mark_stale_again(journal: JournalWriter, known: TaskState, text: str, *, via: str = "") -> None:
