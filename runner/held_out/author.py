@@ -11,12 +11,14 @@ from runner import effects
 from runner.gates import contract_tests
 from runner.gates.base import MUTATION
 from runner.gates.base_result import earlier
+from runner.gates.base_tests.test_support import configures_tests
 from runner.gates.mutation import can_fail, red_first
 from runner.gates.mutation.function_bodies import stub_changes
 from runner.gates.test_paths import holds_tests, is_test_path
 from runner.model import Action
 from runner.model.work import AcceptanceRow, Doubt, ItemVerdict, Judge
 from runner.text.display import display
+from runner.writes.paths import is_control
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -95,6 +97,11 @@ def find_misplaced(
         if one.path in taken and one.path not in own
     ]
     wrong += [
+        f"{one.path} affects more than your tests: put what they need into a test file"
+        for one in changes
+        if is_control(one.path) or configures_tests(one.path) or _runs_code_of_a_package(one)
+    ]
+    wrong += [
         f"{one.path} is not named like the project's test files"
         for one in changes
         if not is_test_path(one.path)
@@ -102,6 +109,10 @@ def find_misplaced(
     if (changes or not own) and not any(holds_tests(one.path) for one in changes):
         wrong.append("you wrote no test file")
     return wrong
+
+
+def _runs_code_of_a_package(change: Change) -> bool:
+    return change.path.rpartition("/")[2] == "__init__.py" and bool((change.content or b"").strip())
 
 
 def is_red(path: str, tests: tuple[TestResult, ...], tail: str, task: Task) -> bool:

@@ -43,8 +43,8 @@ _ID = re.compile(r"[0-9a-f]{32}")
 _PRIVATE = 0o700
 _MODE = 0o100600
 _RECORDS, _RESULTS, _DROPPED = "records", "results", "dropped"
-_SURVIVORS = "survivors"
-"""File in a task's results with the mutants that its tests do not detect."""
+_SURVIVORS, _REFUSAL = "survivors", "author/refusal"
+"""Files in a task's results: mutants that its tests do not detect, and why a draft was refused."""
 
 
 class MissingFilesError(RunnerError):
@@ -124,10 +124,17 @@ class HeldOutStore(Struct, frozen=True):
 
     def read_survivors(self, task_id: str, tree: Digest) -> str:
         """Return the mutants of a proposal that no test notices; empty for none."""
-        folder = self.results_of(task_id)
-        content = read_below(folder, _SURVIVORS) if folder and folder.is_dir() else None
-        first, _, text = (content or b"").decode("utf-8", "replace").partition("\n")
+        first, _, text = self._read_result(task_id, _SURVIVORS).partition("\n")
         return text if first == tree else ""
+
+    def read_refusal(self, task_id: str) -> str:
+        """Return why the last draft of a task's tests was refused; empty if unknown."""
+        return self._read_result(task_id, _REFUSAL)
+
+    def _read_result(self, task_id: str, name: str) -> str:
+        folder = self.results_of(task_id)
+        content = read_below(folder, name) if folder and folder.is_dir() else None
+        return (content or b"").decode("utf-8", "replace")
 
     # --- reading ----------------------------------------------------------------------
 
@@ -227,10 +234,17 @@ class HeldOutStore(Struct, frozen=True):
 
     def keep_survivors(self, task_id: str, tree: Digest, survivors: Iterable[str]) -> None:
         """Store the mutants of a proposal that no test notices, for the author of the tests."""
-        folder, text = self.results_of(task_id), "\n".join(survivors)
-        if folder is not None and text:
+        if text := "\n".join(survivors):
+            self._keep_result(task_id, _SURVIVORS, f"{tree}\n{text}\n")
+
+    def keep_refusal(self, task_id: str, why: Iterable[str]) -> None:
+        """Store why a draft of a task's tests was refused: it may quote the draft."""
+        self._keep_result(task_id, _REFUSAL, "\n".join(why))
+
+    def _keep_result(self, task_id: str, name: str, text: str) -> None:
+        if (folder := self.results_of(task_id)) is not None:
             effects.make_folder(folder, mode=_PRIVATE)
-            write_below(folder, _SURVIVORS, f"{tree}\n{text}\n".encode(), _MODE)
+            write_below(folder, name, text.encode("utf-8", "replace"), _MODE)
 
     def drop_survivors(self, task_id: str) -> None:
         """Remove the stored mutants: their author gets them once."""

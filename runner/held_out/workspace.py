@@ -52,14 +52,24 @@ def open_workspace(folder: Path, source: Place, *, mounted: bool) -> Iterator[Pl
     `folder` is masked in every sandbox. `mounted` says whether the sandbox mounts the shared
     folders; otherwise links lead to them.
     """
+    with open_folder(folder) as top:
+        place = _lay_out(top, source)
+        lay_out_shares(place, mounted=mounted)
+        yield place
+
+
+@contextmanager
+def open_folder(folder: Path) -> Iterator[Path]:
+    """Yield a new folder in `folder`, and remove it at the end.
+
+    What a killed process leaves there, `sweep_workspaces` removes.
+    """
     top = folder / f"{_own_name()}-{next(_numbers)}"
     effects.step("held-out", top)
     make_private_folder(folder)
     top.mkdir(mode=_PRIVATE)
     try:
-        place = _lay_out(top, source)
-        lay_out_shares(place, mounted=mounted)
-        yield place
+        yield top
     finally:
         effects.step("remove", top)
         effects.remove_tree(top)

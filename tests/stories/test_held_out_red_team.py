@@ -233,7 +233,7 @@ def test_no_attempt_finds_what_an_author_wrote_or_left_behind(workplace, monkeyp
     workplace.edit_plan("`app.py`", "`app.py`, `found.txt`")
     workplace.edit_plan("ls -R > seen.txt && rm seen.txt", "python3 search.py && test -e found.txt")
     workplace.commit()
-    killed = Project.open(workplace.root, os.environ).cache / "authors/killed"
+    killed = Project.open(workplace.root, os.environ).held_out.workspaces / "1.0-1"
     killed.mkdir(parents=True)
     (killed / "draft.py").write_text(NEEDLE)
     ended = workplace.run("--jobs", "1")

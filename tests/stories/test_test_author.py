@@ -35,7 +35,7 @@ def shop(workplace, tmp_path, monkeypatch):
 
 def test_its_tests_are_in_the_plan_before_the_implementer_starts(shop, alone):
     shop = shop(a_round())
-    killed = Project.open(shop.root, os.environ).cache / "authors/killed/tree"
+    killed = Project.open(shop.root, os.environ).held_out.workspaces / "1.0-1/tree"
     killed.mkdir(parents=True)
     ended = shop.run("--jobs", "1")
     plan = shop.read("TASK-GRAPH.md")
@@ -47,7 +47,7 @@ def test_its_tests_are_in_the_plan_before_the_implementer_starts(shop, alone):
     assert grade_of(shop) == ("independent" if shutil.which("bwrap") else "tests")
     journal = (shop.root / "artifacts/build/journal.jsonl").read_text()
     assert "test_below" not in journal
-    assert not list(alone.rglob("authors/*"))
+    assert not list(alone.rglob("workspaces/*"))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_new_test_that_fails_is_a_failed_held_out_test(shop):
         (a_mutant_round(say="done"), {}, "end with the JSON object"),
         (a_mutant_round(path=FILE), {}, "already exists"),
         ({"steps": [], "say": NO_MORE}, {}, ""),
-        ({"steps": [{"fail": "no"}], "say": ""}, {}, ""),
+        ({"steps": [{"fail": "no"}], "say": ""}, {}, "ended with exit 1"),
         (a_mutant_round(), {"mutation": "off"}, ""),
     ],
 )
@@ -177,7 +177,8 @@ def test_a_task_keeps_its_tests_where_its_author_adds_none(shop, mutant, setting
     ended = shop.run("--jobs", "1")
     assert "DONE" in shop.status_line("TASK-001"), ended.said
     assert not shop.has(MORE)
-    assert why in ended.said
+    assert why in store_of(shop).read_refusal("TASK-001")
+    assert not why or why not in ended.said
     assert "TC-002" not in shop.read("TASK-GRAPH.md")
 
 

@@ -361,7 +361,14 @@ def asks_about_tests(known: TaskState) -> bool:
 
 
 def format_failures(project: Project, task_id: str) -> Iterator[str]:
-    """Yield each test that failed in the task's last held-out proof, and its output."""
-    for test, message in project.held_out.store.read_failures(task_id):
+    """Yield each test that failed in the task's last held-out proof, and its output.
+
+    Before that, why the last draft of its tests was refused.
+    """
+    store = project.held_out.store
+    if refusal := store.read_refusal(task_id):
+        yield f"--- tests of its author, refused: {display(task_id)}"
+        yield from (display(line) for line in refusal.splitlines())
+    for test, message in store.read_failures(task_id):
         yield f"--- failed in the last proof: {display(test)}"
         yield from (display(line) for line in message.splitlines())

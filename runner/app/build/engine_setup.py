@@ -218,9 +218,6 @@ class _Building(Struct, dict=True):
         if session.held_out is None:
             return
         sweep_workspaces(session.held_out.workspaces)
-        if session.authors.is_dir():
-            effects.step("remove", session.authors)
-            effects.remove_tree(session.authors)
         for task in self.reading.plan.tasks:
             if task.held_out_files and session.journal.state.task(task.id).status is Status.DONE:
                 session.drop_landed(task)

@@ -54,7 +54,6 @@ from runner.writes.staging import Staging
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
     from typing import Self
 
     from runner.app.build import build_branch
@@ -355,11 +354,6 @@ class Session(Struct, dict=True):
         """Folders of held-out files; None if the plan holds out none."""
         held = any(one.held_out_contracts or one.test_author for one in self.tasks)
         return self.project.held_out if held else None
-
-    @property
-    def authors(self) -> Path:
-        """The folder for slots of test authors; what lies there when a run begins was killed."""
-        return self.project.cache / "authors"
 
     def drop_landed(self, task: Task) -> None:
         """Remove held-out files from the store that the branch has: they are public now."""

@@ -32,6 +32,7 @@ from runner.gates.test_paths import holds_tests
 from runner.held_out.author import AuthorAnswer, find_misplaced, is_red, parse_answer
 from runner.held_out.part import needs_author
 from runner.held_out.store import FileRecord, make_store_id
+from runner.held_out.workspace import open_folder
 from runner.implementers.agents.program import AgentProgram
 from runner.implementers.base import Drafter, ImplementerContext, Mode
 from runner.implementers.registry import choose
@@ -235,29 +236,27 @@ class _Author(Struct):
 
     @contextmanager
     def _open_slot(self) -> Iterator[WorkerContext]:
-        """Yield a scratch repository in a folder that no implementer uses and that goes at once."""
+        """Yield a scratch repository that every other sandbox masks and that goes at once."""
         project = self.session.project
-        folder = self.session.authors / effects.new_id()
-        effects.make_folder(folder, mode=0o700)
-        setup = WorkerSetup(
-            root=project.root,
-            repository=self.session.repository,
-            cache=folder,
-            settings=project.settings,
-            sandbox=sandbox_of(project.settings, project.environ),
-            environ=project.environ,
-            say=self.observer.progress,
-        )
-        workers = WorkerPool(1, setup.site, inline=True)
-        try:
-            site = setup.site(0, workers)
+        with open_folder(project.held_out.workspaces) as folder:
+            setup = WorkerSetup(
+                root=project.root,
+                repository=self.session.repository,
+                cache=folder,
+                settings=project.settings,
+                sandbox=sandbox_of(project.settings, project.environ),
+                environ=project.environ,
+                say=self.observer.progress,
+            )
+            workers = WorkerPool(1, setup.site, inline=True)
             try:
-                yield site
+                site = setup.site(0, workers)
+                try:
+                    yield site
+                finally:
+                    site.close()
             finally:
-                site.close()
-        finally:
-            workers.close()
-            effects.remove_tree(folder)
+                workers.close()
 
     # --- its work ---------------------------------------------------------------------
 
@@ -267,6 +266,7 @@ class _Author(Struct):
         base = self.session.head().commit or ""
         framework = self._find_framework(base)
         store = self._open_store()
+        store.keep_refusal(self.task.id, ())
         own = store.read_all(self.task) if self.mutants else {}
         question, wrong = self._compose(base, framework, own), ""
         for number in range(REPAIRS + 1):
@@ -291,7 +291,10 @@ class _Author(Struct):
             usage += answer.result.usage
             if answer.result.findings:
                 self._note(drafter, Usage() + usage, None, number)
-                raise WaitsError(answer.result.findings[0].message)
+                failed = answer.result.findings[0]
+                advice = failed.hint and f" ({failed.hint})"
+                what = f"{drafter.name} did not write its tests{advice}"
+                raise self._refuse(store, what, [failed.message])
             found = self._check(site, base, framework, answer.text, own)
             if isinstance(found, Authored):
                 self._note(drafter, usage, found, number)
@@ -300,7 +303,14 @@ class _Author(Struct):
                 return
             wrong = "\n".join(f"- {one}" for one in found)
         self._note(drafter, usage, None, REPAIRS)
-        raise WaitsError(f"its tests are still wrong after {REPAIRS} repairs: {found[0]}")
+        raise self._refuse(
+            store, f"its tests are still wrong after {REPAIRS} repairs", wrong.splitlines()
+        )
+
+    def _refuse(self, store: HeldOutStore, what: str, why: list[str]) -> WaitsError:
+        """Return a reason without a word of the draft; the details stay in the store."""
+        store.keep_refusal(self.task.id, why)
+        return WaitsError(f"{what}; for details: runner hold-out --show {self.task.id}")
 
     def _find_framework(self, base: str) -> TestFramework:
         """Return what runs the project's tests; raise WaitsError where that is not known."""

@@ -105,13 +105,18 @@ def _is_loaded(change: Change) -> bool:
     first = _loaded_first(path)
     if first and first.search(content):
         return True
-    if _CONFIGURES.search(path) or name in ("conftest.py", "__init__.py"):
+    if configures_tests(path) or name == "__init__.py":
         return True
     if is_written_in(path, "javascript") and not _IN_TESTS.search(
         content
     ):  # mocha loads all of a folder
         return True
     return "__mocks__/" in path or bool(_REACHES_OTHERS.search(content))
+
+
+def configures_tests(path: str) -> bool:
+    """Return whether a file's name makes it configure how tests of other files run."""
+    return bool(_CONFIGURES.search(path)) or path.rpartition("/")[2] == "conftest.py"
 
 
 def _loaded_first(path: str) -> re.Pattern[bytes] | None:

@@ -80,7 +80,9 @@ class StandIn:
             told = rounds[min(int(self.environ["RUNNER_ATTEMPT"]), len(rounds)) - 1]
             for step in told["steps"]:
                 kind = next(iter(step))
-                getattr(self, f"do_{kind}")(step[kind], step)
+                code = getattr(self, f"do_{kind}")(step[kind], step)
+                if code is not None:
+                    return code
             return self.end(told["say"])
         for step in self.steps():
             kind = next(iter(step))

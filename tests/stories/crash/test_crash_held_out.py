@@ -144,6 +144,6 @@ def test_tests_of_an_author_are_whole_after_each_kill(workplace, tmp_path, visib
         assert workplace.statuses == {"TASK-001": "DONE"}, where
         landed = {one.path for one in find_task(workplace).held_out_files}
         assert FILE in landed, where
-        assert not list(workplace.home.rglob("authors/*")), where
+        assert not list(workplace.home.rglob("workspaces/*")), where
         assert all(workplace.has(path) for path in landed), where
         assert not [one for one in landed if store_of(workplace).read("TASK-001", one)], where
