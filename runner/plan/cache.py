@@ -270,7 +270,7 @@ def load_plan(
 
 def _no_digests(start: int) -> Spec:
     """Raise AssertionError, since these digests are stored with their section."""
-    raise AssertionError(f"the digests of the task at byte {start} are with its section")
+    raise AssertionError(f"the cache holds no digests of the task at byte {start}")
 
 
 def _sections(found: Iterator[Found], learner: _Learner, rows: CacheFile) -> Iterator[Section]:

@@ -101,7 +101,7 @@ def test_a_run_says_what_it_reached_beside_the_estimate_and_the_bound(workplace)
     assert "with 2 at once, based on past durations" in dry
     said = workplace.run("-j", "2").said
     assert "2 tasks took " in said
-    assert " estimated, at best " in said
+    assert " estimated; lower bound " in said
 
 
 HELD = """\

@@ -367,7 +367,7 @@ def format_failures(project: Project, task_id: str) -> Iterator[str]:
     """
     store = project.held_out.store
     if refusal := store.read_refusal(task_id):
-        yield f"--- tests of its author, refused: {display(task_id)}"
+        yield f"--- draft of the test author, refused: {display(task_id)}"
         yield from (display(line) for line in refusal.splitlines())
     for test, message in store.read_failures(task_id):
         yield f"--- failed in the last proof: {display(test)}"

@@ -144,10 +144,10 @@ class Outlook(Struct, frozen=True):
 
 def _format_reached(reached: RunDuration) -> str:
     path = reached.longest_path >= reached.bound
-    why = "the longest path" if path else f"all work, {reached.jobs} at once"
+    why = "the longest path" if path else f"total work on {reached.jobs} slots"
     return (
         f"{reached.tasks} tasks took {duration(reached.seconds)} with {reached.jobs} at once; "
-        f"{duration(reached.estimate)} estimated, at best {duration(reached.bound)} by {why}"
+        f"{duration(reached.estimate)} estimated; lower bound {duration(reached.bound)} ({why})"
     )
 
 

@@ -136,7 +136,9 @@ def _refuse_uncommitted(session: Session) -> None:
     if session.branch.beneath is not None:
         waits = bool(session.shadow.paths)
         raise RunnerError(
-            "the landed files are not committed" if waits else "a ship needs its own commit",
+            "the landed files are not committed"
+            if waits
+            else "a ship is a commit, and git.commit is manual",
             hint="runner pipeline commit-by-task"
             if waits
             else 'set git.commit = "task" for it: RUNNER_GIT_COMMIT=task runner ship',

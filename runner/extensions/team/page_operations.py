@@ -46,7 +46,7 @@ ROWS = (
     _read(
         "listBuildEvents",
         f"{_BUILD}/events",
-        "events numbered above `after`, of the build or of the clone's `journal`",
+        "events of the build, or of a clone's `journal`, with numbers greater than `after`",
         Field("journal", "ID of a clone's journal"),
         NUMBER,
         LIMIT,

@@ -338,7 +338,7 @@ def _proof(
     verdict = Verdict.SKIPPED if shown.unmeasured else Verdict.PASS
     parts = [f"{STUB_UNKNOWN}: {shown.unmeasured}" if unknown else shown.unmeasured]
     parts += [f"not noticed: {one.path}:{one.line}" for one in shown.survived]
-    parts += ["no time for more small changes"] if shown.left_out else []
+    parts += ["the time limit stopped further mutants"] if shown.left_out else []
     parts += [f"mutation report: mutant survived at {one}" for one in reported[:_NAMES_SHOWN]]
     note = "; ".join(filter(None, parts))
     counts = {"stub": len(shown.by), "noticed": len(shown.noticed), "survived": len(shown.survived)}
