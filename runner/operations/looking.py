@@ -189,7 +189,7 @@ examples:
             option(
                 "--after",
                 "[JOURNAL:]SEQ",
-                "only records after SEQ; with --events, once for each journal",
+                "only records after SEQ; with --events, repeat it for each journal",
                 times="again",
             ),
             option("--first", "N", "only the oldest N records", kind=int, either="first"),

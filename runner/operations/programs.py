@@ -151,7 +151,7 @@ exit code: 0 the write is allowed, 2 it is refused, and standard error has the r
     ),
     Operation(
         "text of the plan",
-        "the plan's text with its mistakes, as `validate --json`",
+        "the plan's text, and its mistakes in the format of `validate --json`",
         output="plan",
         api=(Api("getPlan", "GET /builds/{build}/plan"),),
     ),

@@ -309,7 +309,7 @@ def _find_wrong(answer: ItemAnswer, evidence: ReviewFacts) -> Iterator[str]:
     if not answer.test:
         yield "the answer names no test"
     elif not evidence.has_passed(answer.test):
-        yield f"no visible test {answer.test} ran and passed"
+        yield f"{answer.test} is not among the visible tests that passed"
     elif evidence.can_fail(answer.test) is False:
         yield f"{answer.test} also passes if the changed functions raise errors"
 

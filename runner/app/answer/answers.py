@@ -355,7 +355,7 @@ def _stands(project: Project, known: TaskState, reason: str) -> TaskAdopted:
     """
     if known.culprit:
         raise RunnerError(
-            f"{known.id} is STALE: a change of {known.culprit} breaks it and is not decided",
+            f"{known.id} is STALE: {known.culprit} waits, and its change breaks this task",
             hint=f"runner reject {known.culprit} --reason …",
         )
     task = find_task(project, known.id)

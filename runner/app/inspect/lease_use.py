@@ -198,7 +198,7 @@ def lease_text(seen: LeaseView) -> str:
 def takeover_text(seen: LeaseView) -> str:
     """Describe which lease was taken, and from whom."""
     there, branch = seen.standing, display(seen.branch)
-    whose = f"taken from {there.lease.who}" if there.value is not None else "taken; it was free"
+    whose = f"taken from {there.lease.who}" if there.value is not None else "taken; nobody held it"
     again = f"without a run it expires after {seen.seconds:g} s"
     how = seen.first or "the next `runner run` uses it"
     return f"the lease of {branch}: {whose}\n{how}; {again}"

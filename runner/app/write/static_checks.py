@@ -277,7 +277,7 @@ _UNTRUSTED = Finding(
     CHECK,
     "not all compilers ran: this repository's commands are not trusted yet",
     severity=Severity.NOTE,
-    hint="read them: runner run --dry-run, then: runner --trust",
+    hint="runner run --dry-run shows the commands; then: runner --trust",
 )
 
 

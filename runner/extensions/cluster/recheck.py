@@ -187,7 +187,7 @@ def _lay_out(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> O
         return _refuse(outcome, error.message)
     claimed, outcome = outcome.tree, replace(outcome, tree=seen.tree, changes=seen.changes)
     if claimed != seen.tree and outcome.ending is Ending.PASSED:
-        return _refuse(outcome, "the worker tested other files than it sent")
+        return _refuse(outcome, "the files that the worker sent are not those that it tested")
     return outcome
 
 

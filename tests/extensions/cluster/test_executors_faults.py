@@ -177,7 +177,7 @@ def test_paths_that_nobody_asked_for_are_refused_here(workplace, yard, tmp_path)
     assert {status.split()[0] for status in statuses(workplace)} == {"BLOCKED"}
     assert not (workplace.root / ".git/hooks/post-commit").exists()
     assert not list(tmp_path.rglob("outside.py"))
-    assert "the worker tested other files than it sent" in ended.said
+    assert "the files that the worker sent are not those that it tested" in ended.said
 
 
 def test_a_full_disk_on_a_worker_sends_the_task_elsewhere(workplace, yard, impatient):
