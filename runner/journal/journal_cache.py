@@ -167,7 +167,7 @@ class RecordIndex:
             column.frombytes(rest[:size])
             rest = rest[size:]
         if {len(self.offsets), len(self.kinds), len(self.owners)} != {count} or rest:
-            raise ValueError("columns of another size")
+            raise ValueError("the columns differ in length")
         self.types = {name: at for at, name in enumerate(types)}
         self.tasks = {name: at for at, name in enumerate(tasks)}
         self.end = place

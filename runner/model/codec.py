@@ -190,7 +190,7 @@ def _write_other(value: Any) -> object:
     if isinstance(value, str):  # a kind of text
         return str(value)
     if not isinstance(value, Spec):
-        raise TypeError(f"{type(value).__name__} is no noun and no plain value")
+        raise TypeError(f"{type(value).__name__} is neither a noun nor a plain value")
     return {"what": value.what, "proof": value.proof} if value.packed is None else value.hex()
 
 
@@ -219,7 +219,7 @@ def to_json(value: object) -> Any:
         return [to_json(item) for item in value]
     if isinstance(value, frozenset):
         return [to_json(item) for item in sorted(value)]
-    raise TypeError(f"{kind.__name__} is no noun and no plain value")
+    raise TypeError(f"{kind.__name__} is neither a noun nor a plain value")
 
 
 def table(noun: object) -> dict[str, Any]:
@@ -261,5 +261,5 @@ def read_each(column: list[Any], count: int, most: int) -> list[Any]:
     """Expand a column to `count` values. Raises ValueError if the number differs."""
     values = column * count if len(column) == 1 and count <= most else column
     if len(values) != count:
-        raise ValueError(f"a column of {len(values)} values for {count}")
+        raise ValueError(f"a column has {len(values)} values, not {count}")
     return values

@@ -160,7 +160,7 @@ def _walk(
             learnt = learner.learn(offset, line)
             here = match_known(data, offset, line, learnt, prefixes, trusted=True)
             if here is None:
-                raise AssertionError("a section that was just read is not known again")
+                raise AssertionError("a section differs when it is read a second time")
         else:
             expected = index + 1
         yield here

@@ -82,7 +82,7 @@ def _find_left(task: Task, trees: Trees) -> Iterator[Fact]:
         if content is None or trees.before(path) is not None or is_listed:
             continue
         if _LEFTOVER.search(path):
-            title, breaks = "adds leftovers of tools", True
+            title, breaks = "adds files that tools left behind", True
         elif b"\0" in content[:_HEAD]:
             title, breaks = "adds binary files", not name.lower().endswith(_MEDIA)
             breaks = breaks and not trees.is_test(path)

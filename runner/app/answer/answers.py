@@ -479,7 +479,7 @@ def describe_answer(one: Answered) -> str:
         Became.REJECTED: f"{name} rejected",
         Became.DROPPED: f"{name} rejected{kept}"
         + (f"; {again} {verb} DONE again" if again else ""),
-        Became.DROPPED_LATER: f"{name} rejected; the next run drops its work, not the active one",
+        Became.DROPPED_LATER: f"{name} rejected; the next run drops its work, this run keeps it",
         Became.PLANNED_AGAIN: f"the plan of {name} was rejected: the next run makes a new one",
         Became.OUT_OF_PLANS: f"{refused} plans of {name} were rejected: the task becomes BLOCKED",
         Became.DENIED: f"{name}: permission denied; the agent continues without it",
