@@ -273,8 +273,9 @@ def _compare_with_base(trial: CheckRun, context: GateContext) -> Compared | None
         _forget(trial.check, context)
         return None
     found = compare_failures(before, make_earlier(trial, context), others=bool(trial.check.task))
-    if found and _is_own(trial.check, context) and _is_bare_failure(found, before):
-        return None
+    if found and _is_own(trial.check, context):
+        is_bare = found.old == (_ITSELF,) or bool(_NOT_THERE.search(before.end))
+        return None if is_bare else found
     return found
 
 
@@ -290,11 +291,6 @@ def _excusable(trial: CheckRun, context: GateContext) -> bool:
 def _is_own(check: Check, context: GateContext) -> bool:
     own = {f"gate:{gate.name}" for gate in context.task.gates}
     return not check.task and check.id in own
-
-
-def _is_bare_failure(found: Compared, before: BaseResult) -> bool:
-    """Return whether the base result only shows a failure or a missing subject."""
-    return found.old == (_ITSELF,) or bool(_NOT_THERE.search(before.end))
 
 
 def compare_failures(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from runner.gates.base import Fitted, failures_of, name_command, proof_of
-from runner.gates.junit import Reports, TestResults
+from runner.gates.base import Fitted, Proved, failures_of, name_command, proof_of
+from runner.gates.junit import Reports, TestOutcome, TestResults
 from runner.gates.proof_cache import PassedCommand
 from runner.gates.result_parsers import (
     CLOSING,
@@ -29,9 +29,10 @@ from runner.plan.shell.selection import find_pytest_words
 from runner.plan.shell.shell_commands import ends_with_test_tool
 from runner.process.base import Ended
 from runner.secrets.redact import redact
+from runner.text.wording import join_few
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from runner.gates.base import Check, GateContext
     from runner.gates.junit import TestResult
@@ -52,6 +53,8 @@ _SIGNALLED = 128
 _NOT_STARTED = 126
 EXPECTED = "failures are expected"
 """Note on a test contract that must fail."""
+_NEVER_ELSE = regex(r"\b(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b")
+"""Reasons for which a test file can never be collected."""
 _NAME_TESTS = "name existing tests in the command, and run them even if an earlier step fails"
 _NO_TESTS = 5
 """Exit code of pytest, and unittest since Python 3.12, if they find no test."""
@@ -421,3 +424,37 @@ def _counts(report: Reports, printed: dict[str, int]) -> dict[str, int]:
         return printed
     kept = {"deselected": printed["deselected"]} if printed.get("deselected") else {}
     return {**report.counts, **kept}
+
+
+def may_be_chance(trial: CheckRun) -> bool:
+    """Return whether a failed check could pass when it runs again."""
+    if trial.ran.ended is not Ended.EXITED or trial.ran_no_test:
+        return False
+    certain = all(
+        test.outcome is TestOutcome.ERROR and _NEVER_ELSE.search(test.message)
+        for test in trial.failing
+    )
+    return not (trial.failing and certain)
+
+
+def make_flaky(id_: str, names: Sequence[str], detail: str = "") -> Finding:
+    """Return a warning that names the tests which failed once."""
+    note = f"failed once, then passed: {join_few(names, 3) or id_}"
+    hint = "a flaky test proves little: remove its dependence on time, order and randomness"
+    return Finding(id_, note, severity=Severity.WARNING, hint=hint, detail=detail)
+
+
+def flaky_result(first: CheckRun, again: CheckRun) -> Proved:
+    """Return a flaky result that names the tests which failed once."""
+    (failure, *_) = first.findings()
+    names = [test.id for test in first.failing]
+    finding = make_flaky(first.check.id, names, failure.detail)
+    proof = replace(
+        again.proof,
+        id=first.proof.id,
+        verdict=Verdict.FLAKY,
+        seconds=round(first.proof.seconds + again.proof.seconds, 3),
+        log=first.proof.log,
+        note=finding.message,
+    )
+    return Proved(proof, (finding, *first.notes()))

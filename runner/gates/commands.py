@@ -14,7 +14,15 @@ from runner.config.default_gates import is_declared, nothing_to_check
 from runner.gates import base_result, script_targets
 from runner.gates.base import NOT_RUN, Check, Proved, make_proof
 from runner.gates.base_result import earlier
-from runner.gates.check_run import reuse_result, standing_key, try_or_stand
+from runner.gates.check_run import (
+    flaky_result,
+    make_flaky,
+    may_be_chance,
+    reuse_result,
+    standing_key,
+    try_check,
+    try_or_stand,
+)
 from runner.gates.junit import TestOutcome
 from runner.gates.unneeded_gates import explain_unopened, find_same_contract, keep_unopened
 from runner.lazy_pattern import regex
@@ -265,12 +273,31 @@ def prove(check: Check, context: GateContext) -> Proved:
         skipped = replace(trial.proof, verdict=Verdict.SKIPPED, note=note)
         return Proved(skipped, trial.notes())
     if not trial.passed:
-        return base_result.evaluate_failure(trial, context)
+        return _evaluate_failure(trial, context)
     refusals = old_gate_findings(trial, context)
     changed = () if refusals else script_targets.find_changed(check, context)
     own = check.id in {f"gate:{gate.name}" for gate in context.task.gates}
     lenient = script_targets.find_lenient(check, context) if own else ()
     return Proved(trial.proof, (*refusals, *changed, *lenient, *trial.notes()))
+
+
+def _evaluate_failure(trial: CheckRun, context: GateContext) -> Proved:
+    """Compare a failed gate with the base; tests that refuse the change must fail twice."""
+    proved = base_result.evaluate_failure(trial, context)
+    refuses = any(one.refuses for one in proved.findings)
+    if not (refuses and trial.failing and may_be_chance(trial)) or context.cancelled.is_set():
+        return proved
+    again = try_check(replace(trial.check, id=f"{trial.check.id}-again"), context)
+    if again.passed:
+        return flaky_result(trial, again)
+    named = replace(again, check=trial.check, proof=replace(again.proof, id=trial.proof.id))
+    excused = base_result.evaluate_failure(named, context)
+    if any(one.refuses for one in excused.findings):
+        return proved
+    still = {test.id for test in again.failing}
+    passed = [test.id for test in trial.failing if test.id not in still]
+    flaky = make_flaky(trial.check.id, passed)
+    return replace(excused, findings=(*excused.findings, flaky))
 
 
 def _explain_skip(check: Check, context: GateContext) -> str:

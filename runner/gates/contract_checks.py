@@ -112,20 +112,12 @@ def _make_proved(check: Check, result: ContractResult, context: GateContext) -> 
     proof = proof_of(check, result.ran, context, result.counts)
     findings = result.findings or failures_of(check, result.ran, proof)
     if result.is_silent and not findings:
-        findings = (_make_silent(check, result.ran.tail),)
+        message = f"the test of {check.command} left no report"
+        hint = "read the output; code that is imported must not exit the process"
+        findings = (Finding(check.id, message, hint=hint, detail=result.ran.tail),)
     if any(finding.refuses for finding in findings):
         proof = replace(proof, verdict=Verdict.FAIL)
     return Proved(proof, findings, tools=result.tools)
-
-
-def _make_silent(check: Check, tail: str) -> Finding:
-    """Return the failure of a command that left no report: it has shown nothing."""
-    return Finding(
-        check=check.id,
-        message=f"the test of {check.command} left no report",
-        hint="read the output; code that is imported must not exit the process",
-        detail=tail,
-    )
 
 
 def _find_breaks(check: Check, contract: Contract, context: GateContext) -> tuple[Finding, ...]:

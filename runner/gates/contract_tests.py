@@ -8,9 +8,14 @@ from msgspec.structs import replace
 
 from runner.gates import base_result, coverage, script_targets
 from runner.gates.base import Check, Fitted, Proved, command_limits
-from runner.gates.check_run import try_check, try_or_stand
+from runner.gates.check_run import (
+    flaky_result,
+    make_flaky,
+    may_be_chance,
+    try_check,
+    try_or_stand,
+)
 from runner.gates.commands import make_refused_proof
-from runner.gates.junit import TestOutcome
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.model import Finding, Severity, Verdict
@@ -21,8 +26,6 @@ from runner.process.base import Ended
 from runner.text.wording import join_few
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from runner.config.settings import Settings
     from runner.gates.base import GateContext
     from runner.gates.check_run import CheckRun
@@ -32,9 +35,6 @@ else:
     measurements = lazy_module("runner.gates.coverage.measurements")
 
 _PYTEST_ID = regex(r"^[\w./-]+\.py(?:::[\w\[\]:.,-]+)?$|^[\w./-]+/?::[\w\[\]:.,-]+$")
-_NEVER_ELSE = regex(r"\b(?:SyntaxError|IndentationError|TabError|ModuleNotFoundError)\b")
-"""Reasons for which a test file can never be collected."""
-_SHOWN = 3
 _NOT_COUNTED = "a test fails under coverage measurement"
 
 
@@ -103,7 +103,7 @@ def _make_proved(first: CheckRun, context: GateContext) -> Proved:
         return _report_repeat(first)
     if first.passed:
         return Proved(_with_notes(first), first.notes())
-    if (_may_be_chance(first) or _was_slowed(first, context)) and not context.cancelled.is_set():
+    if (may_be_chance(first) or _was_slowed(first, context)) and not context.cancelled.is_set():
         once_more = replace(first.check, id=f"{first.check.id}-again")
         # Unmodified: a time limit may not hold while lines are counted.
         again = try_check(once_more, context)
@@ -120,15 +120,15 @@ def _rerun_for_coverage(first: CheckRun, plain: CheckRun, context: GateContext) 
     # No tool counts its lines, so a third run would only repeat the second.
     if fitted.line == first.check.command and not fitted.variables:
         context.ran[first.check.id] = plain
-        return _flaky(first, plain)
+        return flaky_result(first, plain)
     counted = first
     if not _was_slowed(first, context):
         counted = try_check(replace(first.check, id=f"{first.check.id}-counted"), context, fitted)
     context.ran[first.check.id] = counted if counted.passed else plain
     if counted.passed:
-        return _flaky(first, counted)
+        return flaky_result(first, counted)
     measurements.add_gap(context.place, first.check.id, _NOT_COUNTED)
-    shown = join_few([test.id for test in counted.failing], _SHOWN) or first.check.id
+    shown = join_few([test.id for test in counted.failing], 3) or first.check.id
     note = f"fails under coverage measurement, and passes without it: {shown}"
     hint = "coverage slows tests down: check for tests that measure time or look for a tracer"
     detail = counted.findings()[0].detail
@@ -141,17 +141,6 @@ def _was_slowed(trial: CheckRun, context: GateContext) -> bool:
     """Return whether a check timed out while `sys.settrace` slowed it down."""
     late = trial.ran.ended in (Ended.IDLE, Ended.HARD)
     return late and measurements.is_traced_slowly(context.place, trial.check.id)
-
-
-def _may_be_chance(trial: CheckRun) -> bool:
-    """Return whether a failed check could pass when it runs again."""
-    if trial.ran.ended is not Ended.EXITED or trial.ran_no_test:
-        return False
-    certain = all(
-        test.outcome is TestOutcome.ERROR and _NEVER_ELSE.search(test.message)
-        for test in trial.failing
-    )
-    return not (trial.failing and certain)
 
 
 def _with_notes(trial: CheckRun) -> Proof:
@@ -168,28 +157,6 @@ def _with_notes(trial: CheckRun) -> Proof:
 
 def _report_repeat(trial: CheckRun) -> Proved:
     """Return a flaky result for a command that passed only after it repeated failed tests."""
-    finding = _make_flaky(trial.check.id, trial.flaky)
+    finding = make_flaky(trial.check.id, trial.flaky)
     proof = replace(trial.proof, verdict=Verdict.FLAKY, note=finding.message)
     return Proved(proof, (finding, *trial.notes()))
-
-
-def _make_flaky(id_: str, names: Sequence[str], detail: str = "") -> Finding:
-    note = f"failed once, then passed: {join_few(names, _SHOWN) or id_}"
-    hint = "a flaky test proves little: remove its dependence on time, order and randomness"
-    return Finding(id_, note, severity=Severity.WARNING, hint=hint, detail=detail)
-
-
-def _flaky(first: CheckRun, again: CheckRun) -> Proved:
-    """Return a flaky result that names the tests which failed once."""
-    (failure, *_) = first.findings()
-    names = [test.id for test in first.failing]
-    finding = _make_flaky(first.check.id, names, failure.detail)
-    proof = replace(
-        again.proof,
-        id=first.proof.id,
-        verdict=Verdict.FLAKY,
-        seconds=round(first.proof.seconds + again.proof.seconds, 3),
-        log=first.proof.log,
-        note=finding.message,
-    )
-    return Proved(proof, (finding, *first.notes()))

@@ -69,16 +69,12 @@ def _is_about(proof: Proof, own: Sequence[str], observed: Sequence[Observed]) ->
     if _names(proof.command, own):
         return True
     ran = {one.path for one in observed if one.contract == proof.id}
-    if any(_is_own(path, own) for path in ran):
+    if any(path == one or (is_glob(one) and matches(one, path)) for path in ran for one in own):
         return True
     seen = {splitext(path)[1] for path in ran}
     if any(splitext(path)[1] in seen for path in own):
         return False  # such files are measured, and none of these ran
     return not any(_FILE.fullmatch(word.partition("::")[0]) for word in proof.command.split())
-
-
-def _is_own(path: str, own: Iterable[str]) -> bool:
-    return any(path == one or (is_glob(one) and matches(one, path)) for one in own)
 
 
 def _names(command: str, own: Iterable[str]) -> bool:

@@ -41,6 +41,7 @@ _STAYS = "restore the landed test, or list {path} itself in the task's Output fi
 _UNREAD = "restore the landed test, or review the change yourself: runner --review prompt"
 _LISTED = "the task lists {path} exactly, so this is only a warning: check that it is intended"
 _ABLE = "remove this code: every test must run, and must be able to fail"
+_EXITS = frozenset({"os._exit", "_exit", "sys.exit"})
 _IDLE = "assert the code's behaviour: the test must be able to fail"
 
 
@@ -227,7 +228,7 @@ def _find_tampering(source: str) -> list[tuple[str, int, bool]]:
             code = ast.unparse(ast.Module(node.body, []))
             named = f"def {node.name}(...)\n{code}"
             found.append((named, node.lineno, bool(_TAMPERS.search(code))))
-        elif isinstance(node, ast.Call) and _ends(node):
+        elif isinstance(node, ast.Call) and name_of(node) in _EXITS and _is_success(node):
             found.append((ast.unparse(node), node.lineno, not forks))
         elif isinstance(node, ast.Call | ast.Assign) and _breaks(node):
             found.append((ast.unparse(node), node.lineno, True))
@@ -239,11 +240,6 @@ def _breaks(node: ast.Call | ast.Assign) -> bool:
     if isinstance(node, ast.Call):
         return _resets(node)
     return _ignores(node) or _replaces_assertion(node)
-
-
-def _ends(node: ast.Call) -> bool:
-    """Return whether a call exits the interpreter successfully."""
-    return name_of(node) in ("os._exit", "_exit", "sys.exit") and _is_success(node)
 
 
 def _ignores(node: ast.Assign) -> bool:

@@ -55,7 +55,8 @@ def find_changed(check: Check, context: GateContext) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             check=CHECK,
-            message=f"a command of {check.id} changed: {_shorten(text)} {_became(after, place)}",
+            message=f"a command of {check.id} changed: {_shorten(text)} "
+            + (f"became {_shorten(after[place])}" if place in after else "was removed"),
             path=place[0],
             severity=context.origin.question,
             hint="leave the command unchanged, or name the part of the plan that requires this",
@@ -68,10 +69,6 @@ def find_changed(check: Check, context: GateContext) -> tuple[Finding, ...]:
 def _is_kept(before: str, after: str | None) -> bool:
     """Return whether all that ran still runs and counts; more may follow it."""
     return after is not None and _MORE.fullmatch(after.removeprefix(before)) is not None
-
-
-def _became(after: dict[tuple[str, str], str], place: tuple[str, str]) -> str:
-    return f"became {_shorten(after[place])}" if place in after else "was removed"
 
 
 def _shorten(text: str) -> str:

@@ -379,17 +379,12 @@ def _of_program(file: Path) -> ProgramReport:
     named = parse_results(output)
     tool = file.name.partition("-")[0]
     every = sum(number for word, number in counts.items() if word != "deselected")
-    is_whole = named is not None and (_is_json(output) or len(named.tests) == every)
+    is_whole = named is not None and ('\n{"Time":' in f"\n{output}" or len(named.tests) == every)
     results = named if named and is_whole else None
     some = named.counts() if named and any(not test.bad for test in named.tests) else {}
     key = " ".join(about[2:])
     chain = _pids(about[1])
     return ProgramReport(tool, key, results, counts or some, pid, chain, _time(file))
-
-
-def _is_json(output: str) -> bool:
-    """Return whether output is from `go test -json`."""
-    return output.startswith('{"Time":') or '\n{"Time":' in output
 
 
 def _parse_summary(output: str, code: int, *, by_exit: bool = False) -> dict[str, int]:

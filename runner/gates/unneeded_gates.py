@@ -18,7 +18,7 @@ from runner.plan.shell.selection import find_pytest_words
 from runner.repo.trees import Prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from runner.gates.base import Check, CheckResult, GateContext
     from runner.gates.check_run import CheckRun
@@ -51,13 +51,14 @@ def explain_unopened(check: Check, context: GateContext) -> str:
     if differing is None or any(context.after(path) is None for path in differing):
         return ""
     paths = {*differing, *(one.path for one in changes)}
-    if not _are_unopened(paths, set(files), set(kinds)) or _names_ending(check, context, paths):
+    opened = [
+        path
+        for path in paths
+        if path not in set(files) and not (is_document(path) and kind_of(path) in kinds)
+    ]
+    if opened or _names_ending(check, context, paths):
         return ""
     return f"the gate opened none of the changed files in {task}'s proof"
-
-
-def _are_unopened(paths: Iterable[str], files: Collection[str], kinds: Collection[str]) -> bool:
-    return all(path in files or (is_document(path) and kind_of(path) in kinds) for path in paths)
 
 
 def keep_unopened(trial: CheckRun, context: GateContext) -> None:

@@ -135,6 +135,40 @@ def test_failing_tests_behind_more_than_is_read_are_not_known(tmp_path):
     assert commands.prove(a_gate(line), context).proof.verdict is Verdict.FAIL
 
 
+SHAKY = """import pathlib
+def test_old(): assert OLD
+def test_shaky():
+    if "2" in pathlib.Path("a.py").read_text():
+        runs = pathlib.Path(RUNS)
+        runs.write_text((runs.read_text() if runs.exists() else "") + "x")
+        assert len(runs.read_text()) not in FAILS
+"""
+
+
+@pytest.mark.parametrize(
+    ("fails", "old", "verdict"),
+    [
+        ((1,), True, Verdict.FLAKY),
+        ((1, 2), True, Verdict.FAIL),
+        ((1,), False, Verdict.KNOWN),
+        ((1, 2), False, Verdict.FAIL),
+    ],
+    ids=["once", "twice", "once, beside an old failure", "twice, beside an old failure"],
+)
+def test_a_test_of_a_gate_refuses_only_where_it_fails_twice(tmp_path, fails, old, verdict):
+    text = f"RUNS, FAILS, OLD = {str(tmp_path / 'runs')!r}, {fails}, {old}\n{SHAKY}"
+    before, after = ({"test_all.py": text, "a.py": word} for word in ("1", "2"))
+    context, _ = a_project(tmp_path, before, after, gate=GateSpec("tests", PYTEST))
+    said = commands.prove(a_gate(PYTEST, "tests"), context)
+    assert (said.proof.id, said.proof.verdict) == ("gate:tests", verdict)
+    assert (tmp_path / "runs").read_text() == "xx"
+    flaky = [one for one in said.findings if one.message.startswith("failed once, then passed")]
+    assert [one.message.rpartition(": ")[2] for one in flaky] == (
+        ["test_all.py::test_shaky"] if 2 not in fails else []
+    )
+    assert any(one.refuses for one in said.findings) is (verdict is Verdict.FAIL)
+
+
 def the_tests(**outcomes):
     lines = [f"def test_{name}(): assert {good}" for name, good in outcomes.items()]
     return {"test_all.py": "\n".join(lines) + "\n"}

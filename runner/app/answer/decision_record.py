@@ -329,20 +329,16 @@ def waive(project: Project, asked: Waive) -> WaiverResult:
     if why := why_no_person(project.environ):
         if why.ci and _is_held(project, id_, reason):
             return WaiverResult(id_, reason, is_new=False)
-        raise _refusal(why.text)
+        raise RunnerError(
+            f"only a person may waive: {why.text}",
+            hint="a person must run it in their own terminal",
+            code=ExitCode.PERSON,
+        )
     with open_transaction(project) as transaction:
         transaction.begin("waive")
         _waive(transaction, id_, reason)
         transaction.finish()
     return WaiverResult(id_, reason, is_new=True)
-
-
-def _refusal(why: str) -> RunnerError:
-    return RunnerError(
-        f"only a person may waive: {why}",
-        hint="a person must run it in their own terminal",
-        code=ExitCode.PERSON,
-    )
 
 
 def _is_held(project: Project, id_: str, reason: str) -> bool:

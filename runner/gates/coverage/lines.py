@@ -157,7 +157,7 @@ def own_lines(context: GateContext) -> Mapping[str, frozenset[int]]:
         for change in context.changes
     )
     found = {
-        one.path: find_added_lines(_around(one, context), one.after)
+        one.path: find_added_lines(context.before_own_work(one.origin or one.path), one.after)
         for one in changes
         if one.after is not None and _counts(one.path, context)
     }
@@ -171,11 +171,6 @@ def own_lines(context: GateContext) -> Mapping[str, frozenset[int]]:
 
 def _counts(path: str, context: GateContext) -> bool:
     return not context.is_test(path) and not _SETTINGS.search(path)
-
-
-def _around(one: Changed, context: GateContext) -> bytes | None:
-    """Return the content from before the task, as far as it remains; None for a new file."""
-    return context.before_own_work(one.origin or one.path)
 
 
 def find_added_lines(before: bytes | None, after: bytes) -> frozenset[int]:
@@ -270,10 +265,11 @@ def read_lines(folder: Path) -> dict[str, Lines]:
     """Read what `write_lines` has written; empty if it is missing or damaged."""
     try:
         rows = json.loads((folder / LINES_FILE).read_bytes())
-        return {str(path): _lines_of(row) for path, row in rows.items()}
+        return {
+            str(path): Lines(
+                frozenset(map(int, row["executable"])), frozenset(map(int, row["ran"]))
+            )
+            for path, row in rows.items()
+        }
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
-
-
-def _lines_of(row: dict[str, list[int]]) -> Lines:
-    return Lines(frozenset(map(int, row["executable"])), frozenset(map(int, row["ran"])))

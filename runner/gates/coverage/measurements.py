@@ -97,8 +97,12 @@ def _read_tool_lines(
         above = (text_of(path.with_name("root")) or "").strip()
         merge(found, from_lcov(text, partial(_below, above, inside)))
     merge(found, from_go(text_of(folder / instrument.GO) or "", _go_path(context)))
-    is_kept = partial(_is_kept, context)
-    folded = v8.fold(folder / instrument.V8, inside, partial(source, context), is_kept)
+    folded = v8.fold(
+        folder / instrument.V8,
+        inside,
+        partial(source, context),
+        lambda path: context.after(path) is not None,
+    )
     if not found and _ran_unseen(folder, {*folded.lines, *folded.translated}):
         return {}, frozenset(), frozenset()
     # If a tool reports a file itself, it counted the source; V8 counted the compiled code.
@@ -147,10 +151,6 @@ def _ran_unseen(folder: Path, seen: set[str]) -> bool:
     """
     is_vitest = (folder / instrument.LCOV / instrument.VITEST).is_dir()
     return is_vitest and not any(map(holds_tests, seen))
-
-
-def _is_kept(context: GateContext, path: str) -> bool:
-    return context.after(path) is not None
 
 
 def _is_installed(path: str) -> bool:

@@ -175,7 +175,8 @@ def find_tests_of_change(check: Check, context: GateContext) -> tuple[str, ...]:
         row.test
         for row in context.observed
         if row.contract == check.id and row.path in bodies
-        if not row.lines or _overlap(spans_in(row.lines), bodies[row.path])
+        if not row.lines
+        or any(a <= d and c <= b for a, b in spans_in(row.lines) for c, d in bodies[row.path])
     }
     return () if "" in tests else tuple(sorted(tests))
 
@@ -188,10 +189,6 @@ def _changed_bodies(change: Change, context: GateContext) -> Iterator[tuple[int,
         for one in find_changed_functions(change.path, before, content):
             ends = min(part.at for part in one.stub), one.end
             yield content.count(b"\n", 0, ends[0]) + 1, content.count(b"\n", 0, ends[1]) + 1
-
-
-def _overlap(some: Iterable[tuple[int, int]], others: tuple[tuple[int, int], ...]) -> bool:
-    return any(a <= d and c <= b for a, b in some for c, d in others)
 
 
 def _name_of(test: str) -> str:
