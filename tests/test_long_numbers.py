@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from runner.app.artifacts.leftovers import parse_age
+from runner.app.artifacts.prune_leftovers import parse_age
 from runner.app.draft.drafting import next_number
 from runner.app.gate.gate_report import _FAILED
 from runner.context.patterns import free_id, read_decisions, source_decision

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.artifacts import artifact_export, leftovers
+    from runner.app.artifacts import artifact_export, prune_leftovers
     from runner.app.artifacts.artifact_export import Fetched, Listed
-    from runner.app.artifacts.leftovers import Leftover, PruneRecord
+    from runner.app.artifacts.prune_leftovers import Leftover, PruneRecord
 else:
     artifact_export = lazy_module("runner.app.artifacts.artifact_export")
-    leftovers = lazy_module("runner.app.artifacts.leftovers")
+    prune_leftovers = lazy_module("runner.app.artifacts.prune_leftovers")
 
 # --- the store ------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ def push_artifacts(given: argparse.Namespace, environ: Mapping[str, str]) -> Exi
 
 def execute_prune(given: argparse.Namespace, environ: Mapping[str, str]) -> ExitCode:
     """List leftovers, remove them and print the counts. Raises RunnerError during a run."""
-    age = leftovers.parse_age(given.older_than)
+    age = prune_leftovers.parse_age(given.older_than)
     project = Project.open(Path.cwd(), environ)
 
     def tell(found: tuple[Leftover, ...]) -> None:
@@ -127,7 +127,7 @@ def execute_prune(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
             why = f" ({display(one.why)})" if one.why else ""
             print(f"{one.kind}: {display(one.name)}{size}{why}", file=sys.stderr)
 
-    done = leftovers.prune(project, age, tell, dry_run=given.dry_run)
+    done = prune_leftovers.prune(project, age, tell, dry_run=given.dry_run)
     if given.json:
         counts = {kind: done.count(kind) for kind in ("logs", "draft", "slot", "packs")}
         facts = {"found": done.found, "gone": counts, "bytes": done.bytes}

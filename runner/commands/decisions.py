@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from runner.app.answer.answers import Answered, Approve
     from runner.app.draft import draft_answers
-    from runner.app.inspect import lease_use
+    from runner.app.inspect import take_lease
     from runner.commands import review
     from runner.journal.task_state import TaskState
     from runner.model import Finding
@@ -48,7 +48,7 @@ else:
     held_edit = lazy_module("runner.app.answer.held_edit")
     single_key = lazy_module("runner.terminal.single_key")
     terminal_review = lazy_module("runner.terminal.terminal_review")
-    lease_use = lazy_module("runner.app.inspect.lease_use")
+    take_lease = lazy_module("runner.app.inspect.take_lease")
     decision_record = lazy_module("runner.app.answer.decision_record")
     one_task_runs = lazy_module("runner.app.answer.one_task_runs")
 
@@ -162,13 +162,13 @@ def execute_lease(given: argparse.Namespace, environ: Mapping[str, str]) -> Exit
         raise RunnerError("--reason works only with --take", hint="runner team lease --help")
     project = Project.open(Path.cwd(), environ, plan_needed=False)
     if given.take:
-        seen = lease_use.take_lease(project, given.reason, meant=given.yes)
+        seen = take_lease.take_lease(project, given.reason, meant=given.yes)
     else:
-        seen = lease_use.look_at_lease(project)
+        seen = take_lease.look_at_lease(project)
     if given.json:
-        print(lease_use.lease_document(seen, taken=given.take), end="")
+        print(take_lease.lease_document(seen, taken=given.take), end="")
     else:
-        print(lease_use.takeover_text(seen) if given.take else lease_use.lease_text(seen))
+        print(take_lease.takeover_text(seen) if given.take else take_lease.lease_text(seen))
     return ExitCode.OK
 
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.app.build.run_status import last_ship_tag
-from runner.app.prove.declare_ship import ShipRequest, ship
+from runner.app.build.done_before_run import last_ship_tag
 from runner.app.prove.publish import find_request, publish_ship
+from runner.app.prove.ship_and_tag import ShipRequest, ship
 from runner.app.prove.task_evidence import (
     check_attestation,
     check_document,
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
 
-    from runner.app.prove.declare_ship import Shipped
     from runner.app.prove.publish import PullRequestDraft
+    from runner.app.prove.ship_and_tag import Shipped
     from runner.project import Project
     from runner.run.proof.verification import Verified
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from runner.config.settings import Settings
-    from runner.gates import absent_files, sandbox_denials
+    from runner.gates import missing_file_causes, sandbox_denials
     from runner.gates.junit import Reports, TestResults
     from runner.gates.proof_cache import ProofMemory
     from runner.gates.sandbox_denials import CommandBounds
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from runner.process.base import Place, Ran, Sandbox
     from runner.writes import project_compile
 else:
-    absent_files = lazy_module("runner.gates.absent_files")
+    missing_file_causes = lazy_module("runner.gates.missing_file_causes")
     sandbox_denials = lazy_module("runner.gates.sandbox_denials")
     project_compile = lazy_module("runner.writes.project_compile")
 
@@ -350,7 +350,7 @@ def _hint(check: Check, ran: Ran, context: GateContext | None) -> str:
 
 def _name_cause(check: Check, ran: Ran, context: GateContext) -> str:
     """Return the cause with a remedy, else the command that reproduces the failure."""
-    if absent := absent_files.explain_absent(context.place, ran.tail, check.command):
+    if absent := missing_file_causes.explain_absent(context.place, ran.tail, check.command):
         return f"{absent}, then: runner" if context.task.line else absent
     return _unbuilt(ran, context) or suggest_shell(check, context)
 

@@ -25,10 +25,10 @@ from runner.repo.trailers import (
     parse_message,
     parse_row,
 )
-from runner.run.assignment import RecordedWork
 from runner.run.landing.lander import changes_between
 from runner.run.landing.record_commit import SUBJECT as RECORD
 from runner.run.reviewers import diff_of
+from runner.run.worker_assignment import RecordedWork
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:

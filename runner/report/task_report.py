@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from runner import effects
-from runner.gates.absent_files import find_named
+from runner.gates.missing_file_causes import find_named
 from runner.gates.sandbox_denials import IN_OWN_SETTINGS
 from runner.journal.display_status import format_status
 from runner.journal.events import AttemptFinished, TaskBlocked

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from runner import effects
-from runner.gates import absent_files, sandbox_denials
+from runner.gates import missing_file_causes, sandbox_denials
 from runner.gates.base import command_limits, failures_of, proof_of
 from runner.gates.registry import checks_of
 from runner.held_out.workspace import put_files
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from runner.journal.events import Event as Happening
     from runner.model import Change, Proof
     from runner.process.base import Ran
-    from runner.run.assignment import Assignment, WorkerContext
     from runner.run.planned import plan_session
     from runner.run.review import Ruling
+    from runner.run.worker_assignment import Assignment, WorkerContext
 else:
     plan_session = lazy_module("runner.run.planned.plan_session")
 
@@ -283,7 +283,7 @@ def _find_met_bound(
     where = (site.place, site.sandbox, site.environment(assignment), settings)
     held = sandbox_denials.add_place(about, *where, command_limits(assignment.task, settings))
     bound = sandbox_denials.find_met_bound(tail, code, held)
-    return bound or absent_files.explain_absent(site.place, tail, command)
+    return bound or missing_file_causes.explain_absent(site.place, tail, command)
 
 
 _CHECK = "run_gate"

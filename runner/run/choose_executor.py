@@ -13,7 +13,7 @@ from runner.errors import RunnerError
 from runner.extensions.interface import load
 from runner.extensions.registry import find_reference
 from runner.lazy_module import lazy_module
-from runner.run.assignment import WorkerContext
+from runner.run.worker_assignment import WorkerContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

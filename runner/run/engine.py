@@ -11,13 +11,13 @@ from runner.errors import ExitCode, RunnerError
 from runner.journal.events import GateCompleted, RunStuck, TaskBlocked
 from runner.lazy_module import lazy_module
 from runner.model import Reason, Status
-from runner.run.assignment import start_of
 from runner.run.frontier import Frontier
 from runner.run.landing.status_writer import note_in
 from runner.run.limits.timers import Timers
 from runner.run.regressions.regression import find_approved_groups, victims_of
 from runner.run.review_queue import Question, ReviewOutcome, release
 from runner.run.selection import codes_of
+from runner.run.worker_assignment import start_of
 from runner.run.workers import Asking, Cancelling, Finished, Happened, Permitting, Scanning, Tracing
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from runner.model import Outcome, Task
     from runner.plan.graph import TaskGraph
-    from runner.run.assignment import Assignment
     from runner.run.journal_writer import JournalWriter
     from runner.run.landing.status_writer import StatusWriter
     from runner.run.limits.budget import Deadline
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from runner.run.regressions import group_build
     from runner.run.regressions.early_cutoff import EarlyCutoff
     from runner.run.resource_locks import ResourceLocks
+    from runner.run.worker_assignment import Assignment
     from runner.run.workers import Message, WorkerPool
 else:
     group_build = lazy_module("runner.run.regressions.group_build")

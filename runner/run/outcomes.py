@@ -13,7 +13,6 @@ from runner.journal.events import TaskApproved, TaskFailed
 from runner.model import Ending, Outcome, Reason, ReviewMode
 from runner.model.words import HELD_OUT
 from runner.run import permission_prompts, review
-from runner.run.assignment import Assignment
 from runner.run.landing.gate_batch import GateBatch
 from runner.run.landing.lander import (
     Conflict,
@@ -33,6 +32,7 @@ from runner.run.regressions.early_cutoff import mark_stale_again
 from runner.run.regressions.proof_reuse import ProofReuse
 from runner.run.review import Answer
 from runner.run.review_queue import Question, ReviewOutcome, ReviewQueue, WithdrawnError
+from runner.run.worker_assignment import Assignment
 from runner.writes.log import Fate
 
 if TYPE_CHECKING:

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.journal.task_state import TaskState
     from runner.model import Change, Outcome, Task
-    from runner.run.assignment import Assignment, WorkerContext
     from runner.run.journal_writer import JournalWriter
     from runner.run.outcome_recorder import OutcomeRecorder
     from runner.run.review import Asker
+    from runner.run.worker_assignment import Assignment, WorkerContext
     from runner.writes.pipeline import WriteRules
 
 

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from runner.config.settings import Settings
-    from runner.gates import absent_files
+    from runner.gates import missing_file_causes
     from runner.implementers.base import Implementer
     from runner.journal.task_state import TaskState
     from runner.model import Task
 else:
-    absent_files = lazy_module("runner.gates.absent_files")
+    missing_file_causes = lazy_module("runner.gates.missing_file_causes")
 
 
 def find_lacking(
@@ -145,7 +145,7 @@ def find_unseen_script(task: Task, settings: Settings, root: Path) -> str:
 
 def _explain_unseen(repository: Repository, path: str, settings: Settings) -> str:
     """Return why a path is in no scratch tree of this run, and a remedy; else empty."""
-    why = absent_files.explain_path(repository, path)
+    why = missing_file_causes.explain_path(repository, path)
     matches = match_included(repository, settings) if why else None
     return "" if matches and path in matches.paths else why
 
@@ -155,7 +155,7 @@ def is_obstacle_gone(known: TaskState, settings: Settings, root: Path) -> bool:
     if known.reason is not Reason.CHECKS:
         return False
     hints = [one.hint for one in known.findings if one.refuses]
-    paths = [path for hint in hints if (path := absent_files.find_named(hint))]
+    paths = [path for hint in hints if (path := missing_file_causes.find_named(hint))]
     if not paths:
         return False
     with Repository.open(root) as repository:

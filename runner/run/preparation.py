@@ -22,7 +22,6 @@ from runner.journal.events import ModeSwitched
 from runner.model import Ending, Finding, Reason, ReviewMode
 from runner.model.words import HELD_OUT_MISSING as MISSING
 from runner.plan.task_types import classify
-from runner.run.assignment import Assignment, RecordedWork
 from runner.run.limits.failure_policy import count_worked
 from runner.run.permission_prompts import answers_of, without_private
 from runner.run.planned.phases import Step, files_of_plan, format_plan, plan_of
@@ -30,6 +29,7 @@ from runner.run.preflight import find_lacking
 from runner.run.proof_sufficiency import stands_on_words
 from runner.run.review import WHOLE_RUN, mode_for
 from runner.run.reviewers import diff_of, find_no_auto, without_reviewer
+from runner.run.worker_assignment import Assignment, RecordedWork
 from runner.text.wording import join_few
 from runner.writes.pipeline import WriteRules
 from runner.writes.project_compile import CompileCommand

@@ -23,7 +23,7 @@ from runner.run.landing import (
     drafts,
 )
 from runner.run.landing.lander import complete_landing
-from runner.run.landing.own_work import entries_of
+from runner.run.landing.own_lines import entries_of
 from runner.run.limits.failure_policy import may_be_met
 from runner.run.outdated_plan import OlderText, find_reverts, is_undone, make_take_back_test
 from runner.run.proof.unverified_bytes import filter_truthful_messages, find_landed_changes

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from runner.model import Change, Outcome, Task
     from runner.process.base import Ran
     from runner.run import acceptance_review
-    from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.worker_assignment import Assignment, WorkerContext
 else:
     acceptance_review = lazy_module("runner.run.acceptance_review")
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.gates.regression import Suspects
     from runner.model import Task
-    from runner.run.assignment import Assignment, TellOfSecrets, WorkerContext
+    from runner.run.worker_assignment import Assignment, TellOfSecrets, WorkerContext
 
 JOURNAL = "artifacts/build/journal.jsonl"
 

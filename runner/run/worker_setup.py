@@ -18,8 +18,8 @@ from runner.process.package_links import find_layouts
 from runner.process.process_tree import count_visits, end_marked, own_prefix
 from runner.repo.proposal_bounds import ProposalBounds
 from runner.repo.scratch import Pool, Scratch, Submodules
-from runner.run.assignment import WorkerContext
-from runner.run.landing.own_work import Landings
+from runner.run.landing.own_lines import Landings
+from runner.run.worker_assignment import WorkerContext
 from runner.run.worktree_include import copy_included, match_included
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from runner.process.base import Sandbox
     from runner.repo.read import Repository
     from runner.repo.scratch import Slot
-    from runner.run.assignment import Assignment
     from runner.run.secret_leases import SecretLeases
+    from runner.run.worker_assignment import Assignment
     from runner.run.workers import WorkerPool
     from runner.writes.sast import SastPool
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runner.journal.events import Event as Happening
     from runner.journal.session_events import PermissionAnswered, PermissionAsked
     from runner.model import Outcome
-    from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.worker_assignment import Assignment, WorkerContext
     from runner.writes.sast import SastScan
 
 A = TypeVar("A")

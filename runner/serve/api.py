@@ -37,7 +37,7 @@ from runner.project import JOURNAL
 from runner.repo.read import Repository
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
-from runner.serve.access import FormInput
+from runner.serve.sessions import FormInput
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from runner.operations.row import Api, Field, Operation
     from runner.operations.row import Api as Operated
     from runner.project import Project
-    from runner.serve.access import Notice
     from runner.serve.builds import Build, Builds
+    from runner.serve.sessions import Notice
 
     Describes: TypeAlias = Callable[[Project, str], dict[str, object]]
     """Returns the content of a document about a project, or about one of its tasks."""

@@ -31,9 +31,9 @@ from runner.operations.row import InputError
 from runner.operations.table import TABLE
 from runner.process.own_command import OwnCommand
 from runner.run.selection import find_id
-from runner.serve.access import FormInput, Notice
 from runner.serve.api import V1, BuildApi
 from runner.serve.pages import HERE, Pages, status_of
+from runner.serve.sessions import FormInput, Notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from runner.config.paths import Places
     from runner.model import Finding
     from runner.project import Project
-    from runner.serve.access import Access
     from runner.serve.builds import Build, Builds
+    from runner.serve.sessions import Access
 else:
     draft_answers = lazy_module("runner.app.draft.draft_answers")
 

@@ -35,7 +35,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 
 from runner.app.forge_wake import wake_bridge
 from runner.errors import RunnerError
-from runner.serve.access import Bucket
+from runner.serve.sessions import Bucket
 from runner.text.wording import read_number
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from runner.config.paths import Places
-    from runner.serve.access import Access, BrowserSession
+    from runner.serve.sessions import Access, BrowserSession
 
 MOST_BODY = 1 << 20
 """Maximum bytes of a request's body."""

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from runner import effects
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
-from runner.serve.access import Access, SignInLinks, group_address
+from runner.serve.sessions import Access, SignInLinks, group_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

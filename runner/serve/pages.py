@@ -55,7 +55,6 @@ from runner.repo.read import Repository
 from runner.report.task_report import describe_table
 from runner.run.review import open_questions
 from runner.secrets.redact import redact
-from runner.serve.access import FormInput
 from runner.serve.builds import (
     Build,
     NoBuildError,
@@ -65,6 +64,7 @@ from runner.serve.builds import (
     format_seconds,
 )
 from runner.serve.drawings import SIGNS, TONES, diff_file
+from runner.serve.sessions import FormInput
 from runner.text.display import display
 from runner.text.wording import moment, short
 
@@ -80,9 +80,9 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Change, Finding, Proof
     from runner.project import Project
-    from runner.serve.access import Notice
     from runner.serve.builds import Board, Builds
     from runner.serve.drawings import FileDiff
+    from runner.serve.sessions import Notice
 
     Rows = list[dict[str, object]]
     """The acceptance table, one entry for each verdict."""

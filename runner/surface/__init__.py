@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
-from runner.surface.facts import SCRIPTS, Fact, Trees, has_word, merge_facts, text_of
+from runner.surface.change_facts import SCRIPTS, Fact, Trees, has_word, merge_facts, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

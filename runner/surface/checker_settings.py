@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from runner.lazy_pattern import regex
-from runner.surface.facts import Fact, Trees, read_text, shorten, skip_file
+from runner.surface.change_facts import Fact, Trees, read_text, shorten, skip_file
 from runner.text.foreign_documents import parse_json, parse_toml
 
 if TYPE_CHECKING:

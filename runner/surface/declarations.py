@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from runner.languages.syntax_tree import parse_file
 from runner.lazy_pattern import regex
-from runner.surface.facts import Fact, shorten
+from runner.surface.change_facts import Fact, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

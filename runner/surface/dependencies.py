@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from runner.lazy_pattern import regex
-from runner.surface.facts import Fact, Trees, folders_above, read_text, skip_file
+from runner.surface.change_facts import Fact, Trees, folders_above, read_text, skip_file
 from runner.text.foreign_documents import parse_json, parse_toml
 from runner.text.python_syntax import python_tree
 

@@ -16,15 +16,7 @@ from msgspec.structs import replace
 
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
-from runner.surface.declarations import (
-    REMOVED,
-    UnreadableError,
-    compare_surfaces,
-    names_of,
-    read_names,
-    signature_fact,
-)
-from runner.surface.facts import (
+from runner.surface.change_facts import (
     LARGEST,
     SCRIPTS,
     Fact,
@@ -33,6 +25,14 @@ from runner.surface.facts import (
     read_text,
     shorten,
     skip_file,
+)
+from runner.surface.declarations import (
+    REMOVED,
+    UnreadableError,
+    compare_surfaces,
+    names_of,
+    read_names,
+    signature_fact,
 )
 from runner.text.foreign_documents import parse_json
 from runner.text.python_syntax import one_at_a_time

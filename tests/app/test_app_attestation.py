@@ -10,7 +10,7 @@ from built import build, copy, opened_at
 from jsonschema import Draft202012Validator
 from workplace import a_task
 
-from runner.app.prove.declare_ship import ShipRequest, ship
+from runner.app.prove.ship_and_tag import ShipRequest, ship
 from runner.app.prove.task_evidence import (
     attest_ship,
     attest_task,

@@ -22,8 +22,8 @@ from runner.app.change.transaction import (
     undo,
 )
 from runner.app.inspect.view import View
-from runner.app.prove.declare_ship import ShipRequest, ship
 from runner.app.prove.prove_tree import reprove
+from runner.app.prove.ship_and_tag import ShipRequest, ship
 from runner.errors import ExitCode, RunnerError
 from runner.model import digest_of
 

@@ -6,10 +6,10 @@ from forge import Forge
 from workplace import a_task
 
 from runner.app.answer.decision_record import Waive, waive
-from runner.app.prove.declare_ship import ShipRequest, notices_nothing, ship
 from runner.app.prove.measure_coverage import CoverageRequest, check_coverage
 from runner.app.prove.prove_tree import WorkTreeSnapshot, find_uncommitted
 from runner.app.prove.publish import find_request, publish_ship
+from runner.app.prove.ship_and_tag import ShipRequest, notices_nothing, ship
 from runner.app.prove.task_evidence import find_evidence
 from runner.app.prove.verify_done import verify_task, verify_whole
 from runner.errors import ExitCode, RunnerError

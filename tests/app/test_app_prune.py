@@ -9,8 +9,8 @@ import pytest
 from built import build, copy, opened_at
 from workplace import a_task
 
-from runner.app.artifacts import leftovers
-from runner.app.artifacts.leftovers import parse_age, prune
+from runner.app.artifacts import prune_leftovers
+from runner.app.artifacts.prune_leftovers import parse_age, prune
 from runner.errors import ExitCode, RunnerError
 
 OLD = time.time() - 100 * 86400
@@ -193,7 +193,7 @@ def test_what_a_worker_takes_away_meanwhile_harms_nobody_and_stays(place, monkey
             shutil.rmtree(cluster / "gone")
         return Entries(found)
 
-    monkeypatch.setattr(leftovers.os, "scandir", swept_first)
+    monkeypatch.setattr(prune_leftovers.os, "scandir", swept_first)
     done, _ = pruned(place)
     monkeypatch.undo()
     assert done.count("packs") == 1

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from settings_of import settings_of
 
 from runner.gates import contract_tests
-from runner.gates.absent_files import explain_absent
+from runner.gates.missing_file_causes import explain_absent
 from runner.gates.sandbox_denials import CommandBounds, find_met_bound
 from runner.model import Level, Network, Resource, TestContract
 from runner.process.base import Place

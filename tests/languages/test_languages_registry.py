@@ -190,7 +190,7 @@ MAY_NAME = {
     "app/write/hold_out.py": "held-out tests are of Python",
     "held_out/author.py": "held-out tests are of Python",
     "surface/__init__.py": "the languages of which a public surface is read",
-    "surface/facts.py": "the languages of which a public surface is read",
+    "surface/change_facts.py": "the languages of which a public surface is read",
     "surface/public_names.py": "the languages of which a public surface is read",
     "app/gate/test_suite.py": "what `npm test` of a package runs",
     "app/inspect/repository_analysis.py": "which manifests a repository has, and who reads them",

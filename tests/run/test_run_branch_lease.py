@@ -11,7 +11,7 @@ from runner.errors import RunnerError
 from runner.repo.read import Repository
 from runner.repo.remote import RemoteDownError
 from runner.run.landing import branch_lease
-from runner.run.landing.end_lease import open_lease
+from runner.run.landing.publish_at_end import open_lease
 
 LEASE = "refs/runner/lease/main"
 # A push is carried out, and whoever made it hears nothing of it: neither then nor when they ask.

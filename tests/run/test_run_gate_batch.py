@@ -12,9 +12,9 @@ from runner.model import Change, Ending, Finding, GateSpec, Outcome, Proof, Verd
 from runner.model.grades import find_gaps
 from runner.model.words import COULD_NOT_RUN
 from runner.model.work import WAITS_FOR_BATCH
-from runner.run.assignment import Assignment
 from runner.run.landing.gate_batch import GateBatch
 from runner.run.landing.lander import Conflict, Moved
+from runner.run.worker_assignment import Assignment
 
 GATE = Proof("gate:tests", "gate", "pytest", Verdict.SKIPPED, 0, 0.0, "", note=WAITS_FOR_BATCH)
 """What an outcome has as long as the suite did not run."""

@@ -24,9 +24,9 @@ from runner.model import (
     digest_of,
 )
 from runner.repo.read import Repository
-from runner.run.assignment import Assignment
 from runner.run.regressions.proof_reuse import ProofReuse, join_outcomes
 from runner.run.regressions.trace import Tracer
+from runner.run.worker_assignment import Assignment
 
 BEFORE = {
     "src/__init__.py": "",

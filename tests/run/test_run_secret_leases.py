@@ -12,8 +12,8 @@ from runner.config.setting_values import SecretSource
 from runner.config.settings import Settings
 from runner.gates.regression import Suspects, Traced
 from runner.model import Ending, Reason, Requirement
-from runner.run.assignment import Assignment
 from runner.run.secret_leases import SecretLeases, lend_secrets, lend_to_traced
+from runner.run.worker_assignment import Assignment
 
 
 def a_user(id_, *names):

@@ -18,8 +18,8 @@ from runner.model import (
     TestContract,
     Verdict,
 )
-from runner.run.proof.inspection import Difference, differences
 from runner.run.proof.verification import Subject, as_known, plan_for
+from runner.run.proof.verification_jobs import Difference, differences
 
 SPEC = Spec("w", "p")
 LINT = settings_of(gates=(GateSpec("lint", "lint it"),))

@@ -22,8 +22,8 @@ from runner.extensions.team.repository_list import Registered
 from runner.extensions.team.team_access import ANYBODY, NEEDS, TeamAccess, require_roles
 from runner.extensions.team.team_site import make_team_application
 from runner.extensions.telemetry.metrics import Metrics, TeamFigures
-from runner.serve.access import SignInLinks
 from runner.serve.builds import Builds
+from runner.serve.sessions import SignInLinks
 
 SHOP = Registered("shop", "/srv/shop.git", "main", "", "", "2026-01-02T00:00:00Z", "root@here")
 DOCUMENT = {"title": "Greeting", "kind": "writes", "note": "", "signs": ["writes"], "tone": "ask"}

@@ -100,7 +100,7 @@ def rebase(workplace):
 
 
 @pytest.mark.nightly(
-    sibling="tests/run/test_run_own_work.py::test_all_that_was_written_is_gone_where_the_file_is_as_committed"
+    sibling="tests/run/test_run_own_lines.py::test_all_that_was_written_is_gone_where_the_file_is_as_committed"
 )
 @pytest.mark.parametrize("tidy", [stash, rebase])
 def test_what_landed_is_not_built_again(cut_off, tidy):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from runner.app.answer import waiting
-from runner.app.answer.between_runs import answer_at_once, open_journal
+from runner.app.answer.answer_between_runs import answer_at_once, open_journal
 from runner.app.answer.waiting import (
     DRAFT,
     PERMISSION,

@@ -8,13 +8,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from runner.app.answer.answer_between_runs import open_journal
 from runner.app.answer.answers import (
     let_go_on,
     note_answer,
     open_answers,
     resolve_targets,
 )
-from runner.app.answer.between_runs import open_journal
 from runner.app.answer.waiting import Waiting
 from runner.errors import ExitCode, RunnerError
 from runner.journal.events import TaskApproved, TaskFailed

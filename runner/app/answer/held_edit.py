@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
+from runner.app.answer.answer_between_runs import open_journal
 from runner.app.answer.answers import Answered, Became, open_answers, release_answered
-from runner.app.answer.between_runs import open_journal
 from runner.app.answer.waiting import PERMISSION, PLAN, find_plan, find_task
 from runner.app.answer.waiting_document import require_unmoved
 from runner.app.write.workplace import Workplace

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from runner.app.answer.between_runs import open_journal
+from runner.app.answer.answer_between_runs import open_journal
 from runner.app.build.discovered_gates import apply_default_gates
 from runner.app.build.engine_setup import Options, run_engine
 from runner.app.build.preconditions import require_suitable, require_trust

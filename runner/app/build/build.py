@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from runner.app.build.build_request import NothingToDo, Preview
-from runner.app.build.run_status import all_done, find_missing, may_hold_commands, require_open
+from runner.app.build.done_before_run import all_done, find_missing, may_hold_commands, require_open
 from runner.app.prove.verified_tree import (
     find_unverified_tasks,
     find_verification,

@@ -15,9 +15,9 @@ from runner.journal.session_events import LeaseMoved
 from runner.project import BUILD
 from runner.repo.head import UNPUBLISHED
 from runner.repo.read import Repository
-from runner.run.landing.end_lease import EndLease, open_lease
 from runner.run.landing.git_locks import move_branch
 from runner.run.landing.lease_state import LeaseMemory
+from runner.run.landing.publish_at_end import EndLease, open_lease
 from runner.text.display import display
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def build_apart(project: Project, *, saved: bool) -> str:
 
     Raises RunnerError: a run goes on here, the remote is away, its commits do not fit.
     """
-    from runner.run.landing.end_lease import switch_to_unpublished
+    from runner.run.landing.publish_at_end import switch_to_unpublished
 
     if saved:
         raise RunnerError(

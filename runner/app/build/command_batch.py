@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from runner.model import Task
     from runner.process.base import Ran
     from runner.project import Project
-    from runner.run.assignment import WorkerContext
+    from runner.run.worker_assignment import WorkerContext
 
 _LOG = "parallel.log"
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from runner import effects
-from runner.app.build.edited_plan import answer_edits, report_older, restore, take_in_answers
+from runner.app.build.edited_done_tasks import answer_edits, report_older, restore, take_in_answers
 from runner.app.build.forecast import Outlook
-from runner.app.build.run_parts import load_allow_list, task_plans
+from runner.app.build.prepare_tasks import load_allow_list, task_plans
 from runner.app.prove.prove_again import prove_before, verify_at_end
 from runner.errors import ExitCode, RunnerError, worst
 from runner.held_out.workspace import sweep_workspaces
@@ -62,14 +62,14 @@ if TYPE_CHECKING:
     from runner.model import Change, Task
     from runner.project import Reading
     from runner.run.choose_executor import Opened
-    from runner.run.landing import end_lease
+    from runner.run.landing import publish_at_end
     from runner.run.landing.drafts import Adopted
-    from runner.run.landing.end_lease import EndLease
+    from runner.run.landing.publish_at_end import EndLease
     from runner.run.review import Asker
     from runner.run.selection import Selection
     from runner.run.workers import WorkerPool
 else:
-    end_lease = lazy_module("runner.run.landing.end_lease")
+    publish_at_end = lazy_module("runner.run.landing.publish_at_end")
 
 
 class Options(Struct, frozen=True):
@@ -475,7 +475,7 @@ def prove_at_end(
 def _find_end(session: Session) -> EndLease | None:
     """Return the session's lease if it publishes with a single push at the end, else None."""
     lease = session.lease
-    return lease if lease is not None and isinstance(lease, end_lease.EndLease) else None
+    return lease if lease is not None and isinstance(lease, publish_at_end.EndLease) else None
 
 
 def _take_in(
@@ -488,10 +488,10 @@ def _take_in(
     before = plan.read_bytes()
     try:
         tip = lease.look_again()
-        if end_lease.join(repository, lease.name, lease.branch, tip):
+        if publish_at_end.join(repository, lease.name, lease.branch, tip):
             merged = f"has new commits, merged up to {tip[:12]}; everything is re-tested"
             say(f"{display(lease.name)} {merged}")
-        is_merged = end_lease.has_merges(repository, tip)
+        is_merged = publish_at_end.has_merges(repository, tip)
     except RunnerError as error:
         say(f"note: {error.message}; nothing was published. hint: {error.hint}")
         return frozenset({error.code}), False
@@ -520,6 +520,6 @@ def publish(session: Session, say: Callable[[str], object], code: ExitCode) -> E
         return ExitCode.CONFLICT
     whose = f"{display(lease.branch)} of {display(lease.name)}"
     say(f"published: {whose} is at {(here.commit or '')[:12]}")
-    if why := end_lease.return_to_branch(session.repository):
+    if why := publish_at_end.return_to_branch(session.repository):
         say(f"note: {why}")
     return code

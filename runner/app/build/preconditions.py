@@ -12,7 +12,7 @@ import shlex
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from runner.app.build.run_status import find_missing
+from runner.app.build.done_before_run import find_missing
 from runner.app.inspect import requirements
 from runner.config.paths import expand_home
 from runner.config.settings import Settings

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from runner.app.build.preconditions import require_trust
-from runner.app.build.run_parts import load_allow_list, preparation_of, task_plans
+from runner.app.build.prepare_tasks import load_allow_list, preparation_of, task_plans
 from runner.app.change.impact_question import knowledge_for, without
 from runner.app.inspect.validation import check_sound
 from runner.app.inspect.view import View
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from runner.app.observer import Observer
     from runner.model import Change, Finding, Outcome, Task
     from runner.project import Project, Reading
-    from runner.run.assignment import Assignment, WorkerContext
     from runner.run.planned.dry_run import Trial
     from runner.run.preparation import Preparation
+    from runner.run.worker_assignment import Assignment, WorkerContext
 
 _FILES_SHOWN = 20
 

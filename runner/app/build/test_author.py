@@ -56,11 +56,11 @@ from runner.plan.held_out import HeldOutLines, write_held_out
 from runner.process.sandbox import sandbox_of
 from runner.repo.proposal_bounds import ProposalError
 from runner.run.acceptance_review import find_object
-from runner.run.assignment import Assignment
 from runner.run.attempt import make_write_context
 from runner.run.limits.budget import RunBudget
 from runner.run.proof.prove import make_gate_context
 from runner.run.selection import select_ids
+from runner.run.worker_assignment import Assignment
 from runner.run.worker_setup import WorkerSetup
 from runner.run.workers import WorkerPool
 from runner.secrets.redact import redact
@@ -77,8 +77,8 @@ if TYPE_CHECKING:
     from runner.journal.state import RunState
     from runner.model import Task
     from runner.project import Project, Reading
-    from runner.run.assignment import WorkerContext
     from runner.run.review import Asker
+    from runner.run.worker_assignment import WorkerContext
 
 REPAIRS = 2
 """How often work is sent back to its author."""

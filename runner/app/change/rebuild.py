@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from runner import effects
-from runner.app.build.run_parts import load_allow_list, preparation_of
+from runner.app.build.prepare_tasks import load_allow_list, preparation_of
 from runner.app.prove.prove_tree import open_slots
 from runner.errors import RunnerError
 from runner.history.commit_log import story
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from runner.model import Change, Digest, Outcome, Task
     from runner.project import Project
-    from runner.run.assignment import WorkerContext
     from runner.run.preparation import Preparation
+    from runner.run.worker_assignment import WorkerContext
 
 
 class LandedStep(Struct, frozen=True):

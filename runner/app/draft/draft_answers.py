@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from runner import effects
-from runner.app.answer.between_runs import open_journal
+from runner.app.answer.answer_between_runs import open_journal
 from runner.app.draft import draft_checks
 from runner.app.draft.draft_checks import Target, check_sections, find_errors
 from runner.app.draft.draft_prompt import Wish

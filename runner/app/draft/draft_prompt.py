@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from runner.app.write.foreign_files import read_text
+from runner.app.write.other_tools_files import read_text
 from runner.errors import ExitCode, RunnerError
 from runner.plan.drafted_sections import MOST_OUTPUTS, MOST_TASKS
 from runner.process.tools import capture, which

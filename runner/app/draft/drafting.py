@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from runner.implementers.base import ImplementerAnswer
     from runner.plan.document import Plan
     from runner.project import Project
-    from runner.run.assignment import WorkerContext
     from runner.run.review import Asker
+    from runner.run.worker_assignment import WorkerContext
 
 
 ROUNDS = 3

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from runner.app.inspect import lease_use
+    from runner.app.inspect import take_lease
 else:
-    lease_use = lazy_module("runner.app.inspect.lease_use")
+    take_lease = lazy_module("runner.app.inspect.take_lease")
 
 
 _SECONDS = 10.0
@@ -64,7 +64,7 @@ def examine(
     yield from plan_signs(project)
     yield from _own_files(project)
     if remote:
-        yield from lease_use.examine_remote(project)
+        yield from take_lease.examine_remote(project)
 
 
 # --- the machine ----------------------------------------------------------------------

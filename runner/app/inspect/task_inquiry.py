@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from runner.app.answer import waiting
-    from runner.app.build import run_parts
+    from runner.app.build import prepare_tasks
     from runner.context.brief import Brief
     from runner.implementers.base import Implementer
     from runner.journal.events import Record
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from runner.plan.outline import OutlineTask
     from runner.project import Project
 else:
-    run_parts = lazy_module("runner.app.build.run_parts")
+    prepare_tasks = lazy_module("runner.app.build.prepare_tasks")
     waiting = lazy_module("runner.app.answer.waiting")
 
 
@@ -406,9 +406,9 @@ def _lacks(asked: OneTask) -> Callable[[str], tuple[Reason, str] | None]:
 
     def lacks(id_: str) -> tuple[Reason, str] | None:
         task = next(task for task in asked.plan.tasks if task.id == id_)
-        return run_parts.preparation_of(asked.project, asked.plan, asked.view.state).find_missing(
-            task
-        )
+        return prepare_tasks.preparation_of(
+            asked.project, asked.plan, asked.view.state
+        ).find_missing(task)
 
     return lacks
 
@@ -503,9 +503,9 @@ def next_brief(asked: OneTask) -> NextBrief:
     from runner.context.brief import BriefPart, tokens_of
 
     task, attempt = asked.task, asked.view.states[asked.id].last_attempt + 1
-    preparation = run_parts.preparation_of(asked.project, asked.plan, asked.view.state)
+    preparation = prepare_tasks.preparation_of(asked.project, asked.plan, asked.view.state)
     with read.Repository.open(asked.project.root) as repository:
-        step = run_parts.task_plans(preparation, repository).step(task, preparation.base())
+        step = prepare_tasks.task_plans(preparation, repository).step(task, preparation.base())
     brief = preparation.brief(task, attempt, step)
     # a plan in review needs no new planning: it is executed once approved
     mode = step.mode if step.plan is None else Mode.EXECUTE

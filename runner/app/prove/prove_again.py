@@ -31,10 +31,10 @@ from runner.model.words import NOT_VERIFIED_HERE, PROVES_NOTHING
 from runner.repo.git import GitError
 from runner.run.landing.status_writer import why_unproven
 from runner.run.limits.failure_policy import may_be_met
-from runner.run.proof.inspection import Inspection
 from runner.run.proof.same_tree import make_same_tree_test, tree_key
 from runner.run.proof.unverified_bytes import Unverified
 from runner.run.proof.verification import Subject, plan_for
+from runner.run.proof.verification_jobs import Inspection
 from runner.run.proof_sufficiency import format_unprovable, has_proof, is_by_word
 from runner.run.waivers import stands
 from runner.secrets.redact import redact

@@ -24,7 +24,7 @@ from runner.model import Action, Change, Verdict, digest_of
 from runner.model.words import HELD_OUT_MISSING
 from runner.process.sandbox import sandbox_of
 from runner.repo.read import Repository
-from runner.run.proof.inspection import make_context
+from runner.run.proof.verification_jobs import make_context
 from runner.run.worker_setup import WorkerSetup
 from runner.run.workers import WorkerPool
 from runner.writes.safe_io import mode_below
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from runner.impact.answer import Affected
     from runner.model import Finding, Task
     from runner.project import Project
-    from runner.run.assignment import WorkerContext
+    from runner.run.worker_assignment import WorkerContext
 else:
     change_source = lazy_module("runner.app.change.change_source")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runner.app.build.run_status import SHIP
+from runner.app.build.done_before_run import SHIP
 from runner.app.inspect.validation import check_sound
 from runner.app.inspect.view import View
 from runner.errors import ExitCode, RunnerError

@@ -23,7 +23,7 @@ from runner.process.interactive import run_on_terminal
 from runner.repo.read import Repository
 from runner.run.landing.drafts import load_held_changes, read_kept
 from runner.run.landing.lander import changes_between
-from runner.run.proof.inspection import make_context
+from runner.run.proof.verification_jobs import make_context
 from runner.run.selection import find_id
 from runner.text.wording import short
 

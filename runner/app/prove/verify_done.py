@@ -35,8 +35,8 @@ from runner.project import BUILD
 from runner.repo.read import Repository
 from runner.report.documents import document, grade_part
 from runner.report.ship import grade_lines
-from runner.run.proof.inspection import differences
 from runner.run.proof.verification import Subject, plan_for
+from runner.run.proof.verification_jobs import differences
 from runner.run.regressions.proof_reuse import find_untouched
 from runner.run.selection import find_id
 from runner.run.waivers import stands
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Digest, Graded
     from runner.project import Project
-    from runner.run.proof.inspection import Difference
     from runner.run.proof.verification import Inspected, Verified
+    from runner.run.proof.verification_jobs import Difference
 
     Say = Callable[[str], None]
     from collections.abc import Iterator, Sequence

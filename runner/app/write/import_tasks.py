@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from runner import effects
 from runner.app.answer.decision_record import Waive, waive
 from runner.app.inspect.view import View
-from runner.app.write.foreign_files import gather, read_text
+from runner.app.write.other_tools_files import gather, read_text
 from runner.errors import ExitCode, RunnerError
 from runner.model import Grade, Status
 from runner.plan.document import read_plan
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from runner.app.write.foreign_files import ForeignFile
+    from runner.app.write.other_tools_files import ForeignFile
     from runner.model import Task
     from runner.plan.foreign.tasks import ForeignTask
     from runner.project import Project

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from runner.process.base import Ran, RunCommand, Sandbox
     from runner.project import Project
     from runner.report.documents import Json
-    from runner.run.assignment import WorkerContext
+    from runner.run.worker_assignment import WorkerContext
 
 
 class Analysed(Struct, frozen=True):

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from runner.app.answer import between_runs
+    from runner.app.answer import answer_between_runs
     from runner.model import Finding, Task
     from runner.project import Project
     from runner.secrets.allowlist import AllowList
 else:
-    between_runs = lazy_module("runner.app.answer.between_runs")
+    answer_between_runs = lazy_module("runner.app.answer.answer_between_runs")
 
 STANDARD_INPUT = "-"
 LARGEST = 256 << 20
@@ -130,7 +130,7 @@ class Workplace(Struct, frozen=True):
             return
         with (
             read.Repository.open(self.root) as repository,
-            between_runs.answer_at_once(self.project(), repository),
+            answer_between_runs.answer_at_once(self.project(), repository),
         ):
             yield
 

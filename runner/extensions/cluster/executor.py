@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from runner.gates.regression import Traced
     from runner.implementers.base import Implementer
     from runner.repo.read import Repository
-    from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.worker_assignment import Assignment, WorkerContext
     from runner.text import wording
 
     Ask = Callable[[Suspects], JobAnswer | tuple[Lost, ...]]

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from runner.gates.regression import Suspects
     from runner.implementers import base
     from runner.model import Finding, Observed, Outcome, Proof
-    from runner.run import assignment
-    from runner.run.assignment import Assignment
+    from runner.run import worker_assignment
+    from runner.run.worker_assignment import Assignment
     from runner.secrets import allowlist, load_rules
     from runner.writes import compile_check, pipeline, project_compile
 else:
     allowlist = lazy_module("runner.secrets.allowlist")
-    assignment = lazy_module("runner.run.assignment")
+    worker_assignment = lazy_module("runner.run.worker_assignment")
     base = lazy_module("runner.implementers.base")
     brief = lazy_module("runner.context.brief")
     compile_check = lazy_module("runner.writes.compile_check")
@@ -286,7 +286,7 @@ def _vocabulary() -> dict[str, object]:
             skills,
             regression,
             base,
-            assignment,
+            worker_assignment,
         ),
         *(allowlist, load_rules, compile_check, pipeline, project_compile),
     )

@@ -49,8 +49,8 @@ from runner.repo import scratch as _scratch
 from runner.repo import tree_files as _tree_files
 from runner.repo import trees as _trees
 from runner.repo import worktree_scan as _worktree_scan
-from runner.run import assignment as _assignment
 from runner.run import permission_prompts as _permission_prompts
+from runner.run import worker_assignment as _assignment
 from runner.run import worker_setup as _worker_setup
 from runner.run import workers as _spare_slots
 from runner.secrets.redact import redact

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from runner.config.settings import Settings
     from runner.model import Decision, Outcome, Proof
     from runner.repo.trees import Prefix
-    from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.worker_assignment import Assignment, WorkerContext
 
 CHECK = "cluster"
 """Check name of the executor's own findings."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from runner.extensions.cluster.message import Ground, Part, Work
     from runner.extensions.cluster.object_store import ObjectTransfer
     from runner.journal.events import Event as Happening
-    from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.worker_assignment import Assignment, WorkerContext
 
 
 _HEARD = frozenset(

@@ -46,9 +46,9 @@ from runner.repo.included_files import IncludedFiles
 from runner.repo.proposal_bounds import ProposalBounds
 from runner.repo.scratch import Pool, Scratch
 from runner.repo.trees import Prefix
-from runner.run.assignment import WorkerContext
 from runner.run.attempt import attempt
 from runner.run.proof.prove import make_gate_context
+from runner.run.worker_assignment import WorkerContext
 from runner.run.worker_setup import LOGS, LastLook, end_former_owner
 from runner.run.workers import WorkerPool
 from runner.run.worktree_include import hide_values
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from runner.journal.events import Event as Happening
     from runner.model import Proof
     from runner.repo.scratch import Slot
-    from runner.run.assignment import Assignment
+    from runner.run.worker_assignment import Assignment
 
 
 def run_jobs(channel: str, topic: str) -> bytes:

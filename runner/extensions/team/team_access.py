@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from runner.extensions.team import page_operations
 from runner.extensions.team.people import find_standing, sign_in
-from runner.serve.access import Access, BrowserSession, Bucket, group_address
+from runner.serve.sessions import Access, BrowserSession, Bucket, group_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from runner.extensions.team.people import Person
     from runner.extensions.team.store_engine import Store
-    from runner.serve.access import SignInLinks
+    from runner.serve.sessions import SignInLinks
 
 ANYBODY = ""
 VIEWER, REVIEWER, OPERATOR, ADMIN = "viewer", "reviewer", "operator", "admin"

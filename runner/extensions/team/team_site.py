@@ -43,12 +43,12 @@ from runner.extensions.team.team_access import Member, TeamAccess, require_roles
 from runner.extensions.telemetry.metrics import Metrics, TeamFigures
 from runner.report.documents import document_line
 from runner.secrets.redact import redact
-from runner.serve.access import FormInput, Notice
 from runner.serve.api import openapi_document, read_bounded
 from runner.serve.application import assemble, common_routes
 from runner.serve.builds import Builds
 from runner.serve.listener import guard_application, links_of, run_server, token_file
 from runner.serve.pages import Pages
+from runner.serve.sessions import FormInput, Notice
 from runner.text.wording import read_number, seconds_of_age
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.model import Finding, Outcome, Proof, Task
-    from runner.run.assignment import Assignment
     from runner.run.landing.lander import Lander, Refusal
     from runner.run.preparation import Preparation
+    from runner.run.worker_assignment import Assignment
 
 _SHOWN = 12
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from runner.config.settings import Settings
     from runner.model import Outcome, Task, TaskPlan
-    from runner.run.assignment import Assignment
     from runner.run.preparation import Preparation
+    from runner.run.worker_assignment import Assignment
 
 
 class DrySession(Struct, frozen=True):

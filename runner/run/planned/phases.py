@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from runner.journal.task_state import BuiltPhases, Planned
     from runner.model import Change, Finding, Outcome, Task, TaskPlan
     from runner.repo.read import Repository
-    from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.worker_assignment import Assignment, WorkerContext
 
 
 class Step(Struct, frozen=True):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from runner.config.shell_rules import Permission
     from runner.model import Outcome, Task, TaskPlan
-    from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.worker_assignment import Assignment, WorkerContext
 
 LONGEST_PLAN = 1 << 16
 """Maximum characters of a plan: the journal stores it, and a person reads it."""

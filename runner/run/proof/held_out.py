@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runner.held_out.store import HeldOutSite
     from runner.model import Outcome
     from runner.process.base import Place, Ran
-    from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.worker_assignment import Assignment, WorkerContext
 else:
     author = lazy_module("runner.held_out.author")
     proof = lazy_module("runner.held_out.proof")

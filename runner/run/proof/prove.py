@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from runner.gates.registry import TaskProof
     from runner.journal.events import Event as Happening
     from runner.model import Change, Finding, GateSpec, Outcome, Proof, Task
-    from runner.run.assignment import Assignment, WorkerContext
+    from runner.run.worker_assignment import Assignment, WorkerContext
 
 
 def prove_proposal(assignment: Assignment, site: WorkerContext, outcome: Outcome) -> TaskProof:

@@ -24,7 +24,7 @@ from runner.repo.git import text
 from runner.repo.head import OWNERSHIP_MAP, PLANS
 from runner.repo.landed_commits import is_unnamed, make_own_test
 from runner.repo.trailers import RESTORES, UNDOES, parse_messages
-from runner.run.landing.own_work import entries_of
+from runner.run.landing.own_lines import entries_of
 from runner.writes.paths import in_scope
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from runner.model import Status
 from runner.plan.globs import is_glob, matches
 from runner.repo.git import GitError
 from runner.run.dependents import behind_whom
-from runner.run.landing.own_work import Landings
+from runner.run.landing.own_lines import Landings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from runner.model import Change, Outcome, Task
-    from runner.run.assignment import Assignment
     from runner.run.landing.lander import Lander, Link
     from runner.run.limits.timers import Timers
     from runner.run.outcomes import OutcomeHandler
     from runner.run.preparation import Preparation
+    from runner.run.worker_assignment import Assignment
 
 
 class Pace(Struct, frozen=True):

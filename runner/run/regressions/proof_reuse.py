@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from runner.journal.task_state import TaskState
     from runner.model import Digest, Outcome, Proof, Task
     from runner.repo.read import Repository
-    from runner.run.assignment import Assignment
+    from runner.run.worker_assignment import Assignment
 
     Explain: TypeAlias = Callable[[Task, Outcome, Sequence[Changed], Knowledge], str]
     """How changes reach what a proposal's proof depends on; "" if they do not."""

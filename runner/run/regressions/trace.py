@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from runner.model.task import Task
     from runner.model.work import Outcome
     from runner.repo.read import Repository
-    from runner.run.assignment import Assignment
     from runner.run.journal_writer import JournalWriter
     from runner.run.regressions.proof_reuse import ReachedContract
+    from runner.run.worker_assignment import Assignment
 else:
     compatibility = lazy_module("runner.contracts.compatibility")
     touched_contracts = lazy_module("runner.contracts.touched_contracts")

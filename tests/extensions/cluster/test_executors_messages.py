@@ -62,7 +62,7 @@ from runner.model import (
 )
 from runner.model.codec import ShapeError
 from runner.repo.trees import Prefix
-from runner.run.assignment import Assignment
+from runner.run.worker_assignment import Assignment
 from runner.writes.pipeline import WriteRules
 
 TREE = "a" * 40

@@ -6,7 +6,7 @@ from run_build import a_ledger, a_task
 from runner.journal.events import StatusesPublished
 from runner.model import Action, Status
 from runner.repo.read import Repository
-from runner.run.landing.own_work import Landings, entries_of, own_work
+from runner.run.landing.own_lines import Landings, entries_of, own_work
 from runner.run.outdated_plan import make_take_back_test
 from runner.run.proof.same_tree import tree_key
 

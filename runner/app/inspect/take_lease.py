@@ -21,7 +21,7 @@ from runner.repo.read import Repository
 from runner.repo.remote import Move, Remote, Swap
 from runner.report.documents import document
 from runner.run.landing.branch_lease import find_protection
-from runner.run.landing.end_lease import open_lease
+from runner.run.landing.publish_at_end import open_lease
 from runner.run.waivers import why_no_person
 from runner.secrets.redact import redact
 from runner.text.display import display

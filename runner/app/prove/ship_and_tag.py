@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from runner import effects
+from runner.app.build.done_before_run import SHIP, last_ship_tag
 from runner.app.build.preconditions import require_suitable
-from runner.app.build.run_status import SHIP, last_ship_tag
 from runner.app.build.session import Session
 from runner.app.inspect.validation import check_sound
 from runner.app.prove.prove_again import (

@@ -21,7 +21,7 @@ from runner.gates.coverage.instrument import data_folder, make_empty_folder
 from runner.held_out.part import split_task
 from runner.model import Verdict
 from runner.model.words import NOT_VERIFIED_HERE
-from runner.run.landing.own_work import Landings, OwnWork, own_work
+from runner.run.landing.own_lines import Landings, OwnWork, own_work
 from runner.run.proof.verification import Verified, as_known, inspect, key_of
 from runner.run.workers import WorkerPool
 from runner.text.wording import count_words
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from runner.model import Change, Observed, Proof, Task
     from runner.process.base import Place
     from runner.repo.read import Repository
-    from runner.run.assignment import WorkerContext
     from runner.run.proof.verification import CheckJob, Subject, VerificationPlan
+    from runner.run.worker_assignment import WorkerContext
     from runner.run.worker_setup import WorkerSetup
 
     Row = tuple[CheckJob, str, Check, Proved]
