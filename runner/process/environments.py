@@ -135,7 +135,10 @@ def find_lent_program(
         return ""
     activated = os.path.realpath(_activated(environ) or "/") == os.path.realpath(own)
     alone = next(_pythons(environ, root, lambda _: True), None) is None
-    return "" if activated and alone and _has_packages(own, needs) else asked
+    installed = own.glob("lib*/python*/site-packages/*.dist-info")
+    there = {_distribution(info.name.partition("-")[0]) for info in installed}
+    has_all = {_distribution(name) for name in needs} <= there
+    return "" if activated and alone and has_all else asked
 
 
 def explain_lent_program(program: str, root: Path) -> tuple[str, str]:
@@ -151,14 +154,6 @@ def explain_lent_program(program: str, root: Path) -> tuple[str, str]:
     package = " -e ." if _load_toml(root / "pyproject.toml").get("project") else ""
     install = f"{IN_REPOSITORY[0]}/bin/python -m pip install pytest{package}"
     return message, f"python3 -m venv {IN_REPOSITORY[0]} && {install}"
-
-
-def _has_packages(prefix: Path, needs: Collection[str]) -> bool:
-    there = {
-        _distribution(info.name.partition("-")[0])
-        for info in prefix.glob("lib*/python*/site-packages/*.dist-info")
-    }
-    return {_distribution(name) for name in needs} <= there
 
 
 def _distribution(name: str) -> str:
