@@ -93,8 +93,15 @@ def with_own_tools(
     """
     folders = [str(folder) for folder in _find_tool_folders(environment, root, may_use)]
     former = environment.get("PATH", "").split(os.pathsep)
+    own = former[-1] == f"{sys.prefix}/bin" != f"{sys.base_prefix}/bin"
+    if own and any(map(_is_environment, folders)):
+        former.pop()  # a tool that the project lacks is missing, and not the runner's own
     path = os.pathsep.join(dict.fromkeys([*folders, *filter(None, former)]))
     return {**environment, "PATH": path}
+
+
+def _is_environment(folder: str) -> bool:
+    return Path(folder).with_name(_MARK).is_file()
 
 
 def _find_tool_folders(
@@ -131,7 +138,8 @@ def find_lent_program(
         return ""
     found = which(asked, with_own_tools(command_environment(environ), root, may_use=lambda _: True))
     own = Path(sys.prefix)
-    if found is None or found.parent != own / "bin" or own.is_relative_to(root):
+    lent = own / "bin" / asked
+    if found not in (None, lent) or not lent.is_file() or own.is_relative_to(root):
         return ""
     activated = os.path.realpath(_activated(environ) or "/") == os.path.realpath(own)
     alone = next(_pythons(environ, root, lambda _: True), None) is None
