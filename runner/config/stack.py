@@ -79,7 +79,7 @@ class Manifests(Protocol):
         """Return a manifest's text, or a note on why it was not read; both empty if missing."""
 
     def list_committed(self) -> Collection[str]:
-        """Return the paths of the commit; empty if it is unknown or no manifest needs them."""
+        """Return the paths of the commit; empty if it is unknown."""
 
 
 def detect_stack(root: Path, committed: Callable[[], Collection[str]] = tuple) -> Stack:
@@ -109,6 +109,12 @@ def read_stack(root: Manifests) -> Stack:
         pytest_place=place,
         notes=tuple(note for one in found for note in one.notes if note),
     )
+
+
+def find_parts(paths: Iterable[str]) -> list[str]:
+    """Return the folders below the root with a manifest, the nearest first, within bounds."""
+    parts = {path.rpartition("/")[0] for path in paths if _PART.fullmatch(path)}
+    return sorted(parts, key=lambda path: (path.count("/"), path))[:_MOST_PARTS]
 
 
 def _python(root: Manifests) -> Stack:
@@ -148,8 +154,10 @@ def _groups(table: dict[str, object]) -> set[str]:
 
 
 _PYTHON_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
-MANIFESTS = (*_PYTHON_FILES, "package.json", "go.mod", "go.work", "Cargo.toml")
+_MANIFESTS = (*_PYTHON_FILES, "package.json", "go.mod", "go.work", "Cargo.toml")
 """Files that declare a language."""
+_PART = regex(rf"(?:\w[\w.-]*/){{1,3}}(?:{'|'.join(map(re.escape, _MANIFESTS))})")
+_MOST_PARTS = 50
 _NODE_LOCKS = (
     ("pnpm-lock.yaml", "pnpm"),
     ("yarn.lock", "yarn"),
@@ -291,11 +299,7 @@ class _Folder(Struct, frozen=True):
     commit_paths: Callable[[], Collection[str]]
 
     def list_committed(self) -> Collection[str]:
-        try:
-            named = any(_needs_paths(one.name) for one in self.root.iterdir())
-        except OSError:
-            return ()
-        return self.commit_paths() if named else ()
+        return self.commit_paths()
 
     def has(self, name: str) -> bool:
         try:
@@ -380,13 +384,6 @@ def _find_pytest_place(paths: Iterable[str], read: Callable[[str], str]) -> str:
         if any(_PYTEST_WORD.search(_COMMENT.sub("", one)) for one in find(text)):
             return path
     return ""
-
-
-def _needs_paths(name: str) -> bool:
-    """Return whether a top-level name may mention pytest or declare packages."""
-    return name in ("requirements", "package.json") or any(
-        place.fullmatch(name) for place, _ in _PYTEST_PLACES
-    )
 
 
 def _is_test(path: str) -> bool:

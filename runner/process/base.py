@@ -286,7 +286,7 @@ def search_path(path: str) -> str:
     """Return PATH without relative folders, followed by the running interpreter's folder.
 
     A relative entry would run programs from the repository; the last entry lets `python` and
-    `pytest` be found where the runner's own environment was not activated.
+    `pytest` be found where the project has no environment and that of the runner is not activated.
     """
     # An empty entry means the working folder (POSIX, XBD 8.3), which here is a model-written tree.
     folders = [folder for folder in path.split(os.pathsep) if os.path.isabs(folder)]  # noqa: PTH117 - text

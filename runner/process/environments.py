@@ -93,8 +93,15 @@ def with_own_tools(
     """
     folders = [str(folder) for folder in _find_tool_folders(environment, root, may_use)]
     former = environment.get("PATH", "").split(os.pathsep)
+    own = former[-1] == f"{sys.prefix}/bin" != f"{sys.base_prefix}/bin"
+    if own and any(map(_is_environment, folders)):
+        former.pop()  # a tool that the project lacks is missing, and not the runner's own
     path = os.pathsep.join(dict.fromkeys([*folders, *filter(None, former)]))
     return {**environment, "PATH": path}
+
+
+def _is_environment(folder: str) -> bool:
+    return Path(folder).with_name(_MARK).is_file()
 
 
 def _find_tool_folders(
@@ -131,11 +138,15 @@ def find_lent_program(
         return ""
     found = which(asked, with_own_tools(command_environment(environ), root, may_use=lambda _: True))
     own = Path(sys.prefix)
-    if found is None or found.parent != own / "bin" or own.is_relative_to(root):
+    lent = own / "bin" / asked
+    if found not in (None, lent) or not lent.is_file() or own.is_relative_to(root):
         return ""
     activated = os.path.realpath(_activated(environ) or "/") == os.path.realpath(own)
     alone = next(_pythons(environ, root, lambda _: True), None) is None
-    return "" if activated and alone and _has_packages(own, needs) else asked
+    installed = own.glob("lib*/python*/site-packages/*.dist-info")
+    there = {_distribution(info.name.partition("-")[0]) for info in installed}
+    has_all = {_distribution(name) for name in needs} <= there
+    return "" if activated and alone and has_all else asked
 
 
 def explain_lent_program(program: str, root: Path) -> tuple[str, str]:
@@ -151,14 +162,6 @@ def explain_lent_program(program: str, root: Path) -> tuple[str, str]:
     package = " -e ." if _load_toml(root / "pyproject.toml").get("project") else ""
     install = f"{IN_REPOSITORY[0]}/bin/python -m pip install pytest{package}"
     return message, f"python3 -m venv {IN_REPOSITORY[0]} && {install}"
-
-
-def _has_packages(prefix: Path, needs: Collection[str]) -> bool:
-    there = {
-        _distribution(info.name.partition("-")[0])
-        for info in prefix.glob("lib*/python*/site-packages/*.dist-info")
-    }
-    return {_distribution(name) for name in needs} <= there
 
 
 def _distribution(name: str) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from runner.process.base import Place
 
 TMP = "/tmp"  # noqa: S108 - inside, /tmp is the command's own
-_OBJECTS = f"{TMP}/.objects"
+OBJECTS = f"{TMP}/.objects"
 _ROOM = 2048 * MEGABYTE
 """Bytes that may be written to each of HOME, /tmp and similar: they use memory."""
 _HIDDEN = (TMP, "/var/tmp", "/run", "/home", "/root")  # noqa: S108 - they are hidden
@@ -108,6 +108,17 @@ def tools(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> tuple[st
     What holds a hidden folder whole is not shown, unless a person asked for it in `read`.
     """
     return tuple(_bind("--ro-bind", _shown_again(where, read)))
+
+
+def show_go_cache(home: str) -> tuple[str, ...]:
+    """Return options that show the person's build cache of Go (goldmark: 0.2 s, without it 27 s).
+
+    Go fails where it cannot create the 256 folders or write `trim.txt` (cmd/go/internal/cache).
+    """
+    at = f"{os.path.realpath(home)}/.cache/go-build"
+    if not (os.path.isdir(f"{at}/ff") and os.path.isfile(f"{at}/trim.txt")):  # noqa: PTH112, PTH113
+        return ()
+    return ("--ro-bind", at, at, "--dev-bind", os.devnull, f"{at}/trim.txt")
 
 
 def mask(
@@ -197,7 +208,7 @@ def context(place: Place, *, reads_only: bool = False) -> tuple[str, ...]:
             options += ["--ro-bind" if reads_only else "--bind", str(folder), str(shown / name)]
     if folders := object_folders(place):
         # Read-only: writes there would go to the user's own repository.
-        options += ["--ro-bind", str(folders[0]), _OBJECTS]
+        options += ["--ro-bind", str(folders[0]), OBJECTS]
         options += _bind("--ro-bind", folders[1:])
     return (*options, "--bind", str(place.box), str(place.box))
 
@@ -224,11 +235,6 @@ def _make_folders(packages: str, names: Iterable[str]) -> bool:
     except OSError:
         return False
     return True
-
-
-def object_paths(place: Place) -> list[str]:
-    """Return the paths of the repository's objects inside the sandbox."""
-    return [_OBJECTS, *map(str, object_folders(place)[1:])]
 
 
 def object_folders(place: Place) -> list[Path]:

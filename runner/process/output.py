@@ -63,7 +63,9 @@ class Output:
             self._rest.add(chunk)
             self._fresh.skip(chunk)
             return
-        self._store(self._redactor_now().feed(chunk))
+        if self._redactor is None:  # created at the first output to save time
+            self._redactor = StreamRedactor(self._known_secrets)
+        self._store(self._redactor.feed(chunk))
         if self.size >= self._first:
             self._rest, self._much = TailBuffer(self._half + LEAD), True
 
@@ -97,12 +99,6 @@ class Output:
         if self._log:
             self._log.leave_out(lost)
             self._log.write(last)
-
-    def _redactor_now(self) -> StreamRedactor:
-        """Return the redactor, created at the first output to save time."""
-        if self._redactor is None:
-            self._redactor = StreamRedactor(self._known_secrets)
-        return self._redactor
 
     def _store(self, clean: bytes) -> None:
         if not clean:

@@ -320,6 +320,7 @@ class Bubblewrap(Struct, frozen=True):
             *mounts.floor(home, sized="--size" in self.features),
             *mounts.others(str(place.shown), where, self.read, sized="--size" in self.features),
             *mounts.tools(where, self.read),
+            *mounts.show_go_cache(home),
             *(mounts.resolver() if command.network is Network.YES else ()),
             *mounts.context(place, reads_only=command.reads_only),
             *mounts.mask(self.hidden, self.read, place.box, sized="--size" in self.features),
@@ -343,7 +344,9 @@ def inner_environment(
     if place.objects:
         # The tree's `info/alternates` names the repository's own path, but in here that path is the
         # tree itself; git(1) also searches these folders.
-        inner["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(mounts.object_paths(place))
+        inner["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = os.pathsep.join(
+            (mounts.OBJECTS, *map(str, mounts.object_folders(place)[1:]))
+        )
     return inner
 
 

@@ -23,7 +23,6 @@ from runner.process.child import Child
 from runner.process.limits import with_device
 from runner.process.output import Output
 from runner.process.tools import explain_missing
-from runner.text.wording import plural
 
 if TYPE_CHECKING:
     import threading
@@ -248,7 +247,7 @@ class _RunningCommand:
             self._report_lines(self._output.fresh())
         if not self._soft and self._limits.soft and now - self._began >= self._limits.soft:
             self._soft = True
-            self._tell(f"still running after {_duration(self._limits.soft)}")
+            self._tell(f"still running after {self._limits.soft:g} seconds")
 
     def _report_lines(self, lines: str) -> None:
         if lines.strip():
@@ -290,15 +289,6 @@ def _ran(output: Output, began: float, ended: Ended, code: int, left: int) -> Ra
         left_behind=left,
         processor=seconds,
     )
-
-
-def _duration(seconds: float) -> str:
-    """Format seconds for messages, as minutes from 60 seconds."""
-    minute = 60
-    if seconds < minute:
-        return f"{seconds:g} seconds"
-    minutes = round(seconds / minute)
-    return plural(minutes, "minute")
 
 
 # --- disk room ------------------------------------------------------------------------

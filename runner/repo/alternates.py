@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from runner.errors import ExitCode, RunnerError
+from runner.lazy_pattern import regex
 from runner.repo.git import raw
 
 if TYPE_CHECKING:
@@ -67,6 +68,13 @@ _CONFIG = """\
 \tname = {name}
 \temail = {email}
 """
+_ORIGIN = '[remote "origin"]\n\turl = {url}\n\tpushurl = /dev/null\n'
+"""Linters read this address; nothing can be pushed to it."""
+_ADDRESS = regex(
+    r"(?:(https?|ssh|git)://(?:[^/@]*@)?|[^/@:]+@)"
+    r"([^/@:?#\s]+(?::\d+(?=/))?)[:/]([^@?#\s]+)(?:[?#].*)?"
+)
+"""Address of a remote host: scheme, login, host and port, path, query; or `user@host:path`."""
 ALONE = {
     "GIT_ATTR_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -91,6 +99,8 @@ class Lender(Struct, frozen=True):
     """The user's own ignore rules."""
     who: tuple[str, str] = ("runner", "runner@localhost")
     """Author of commits that an agent makes in the tree; they never leave it."""
+    origin: str = ""
+    """Address of the remote `origin`, without a login; empty for a local folder."""
 
     def require(self) -> None:
         """Raise RunnerError where the repository is no longer at its place."""
@@ -101,11 +111,7 @@ class Lender(Struct, frozen=True):
 
 
 def lay_out(
-    git: Path,
-    lender: Lender,
-    shares: tuple[str, ...],
-    head: str,
-    attributes: str = _ATTRIBUTES,
+    git: Path, lender: Lender, shares: tuple[str, ...], head: str, *, for_commands: bool = False
 ) -> None:
     """Create or repair a git folder that borrows objects; its own objects and index stay.
 
@@ -117,9 +123,11 @@ def lay_out(
     sha256 = lender.object_format == "sha256"
     name, email = map(_quote, lender.who)
     config = _CONFIG.format(version=1 if sha256 else 0, name=name, email=email)
+    if for_commands and lender.origin:
+        config += _ORIGIN.format(url=_quote(lender.origin))
     _put(f"{git}/config", (config + (_SHA256 if sha256 else "")).encode("utf-8", "replace"))
     _put(f"{git}/HEAD", raw(head) + b"\n")
-    _put(f"{git}/info/attributes", attributes.encode())
+    _put(f"{git}/info/attributes", (_OF_COMMANDS if for_commands else _ATTRIBUTES).encode())
     _put(f"{git}/info/exclude", exclude_lines(lender, shares))
     _put(f"{git}/objects/info/alternates", os.fsencode(lender.objects) + b"\n")
     if lender.shallow.is_file():
@@ -146,7 +154,7 @@ def lend(
     ref = lender.branch
     head = f"ref: {ref}" if ref or not commit else commit
     if not same:
-        lay_out(inner, lender, shares, head, _OF_COMMANDS)
+        lay_out(inner, lender, shares, head, for_commands=True)
     _put(f"{inner}/HEAD", raw(head) + b"\n")
     if commit and ref:
         branch = f"{inner}/{ref}"
@@ -167,8 +175,14 @@ def commit_inside(git: Git, inner: Path, lender: Lender, shares: tuple[str, ...]
     """Create a commit of a tree in the git folder that commands see."""
     who = {"GIT_AUTHOR_NAME": "runner", "GIT_AUTHOR_EMAIL": "runner@localhost"}
     who |= {name.replace("AUTHOR", "COMMITTER"): value for name, value in who.items()}
-    lay_out(inner, lender, shares, "ref: refs/heads/runner", _OF_COMMANDS)
+    lay_out(inner, lender, shares, "ref: refs/heads/runner", for_commands=True)
     return git.with_settings(GIT_DIR=str(inner), **who).line("commit-tree", "-m", "base", tree)
+
+
+def address_without_login(url: str) -> str:
+    """Return the address of a remote host without user, password and query; else empty."""
+    found = _ADDRESS.fullmatch(url)
+    return f"{found[1] or 'ssh'}://{found[2]}/{found[3]}" if found else ""
 
 
 def exclude_lines(lender: Lender, shares: tuple[str, ...]) -> bytes:

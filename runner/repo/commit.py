@@ -129,7 +129,8 @@ def swap_branch(repo: Repository, head: Head, old: str | None, new: str, why: st
     `old` None: the branch must not exist yet. HEAD elsewhere than in `head`: nothing moves.
     """
     # One process for each move: git-update-ref(1) keeps the time of its first reflog entry.
-    git = repo.git.with_settings(DURABLE, *_reflog(repo))
+    who = repo.identity()
+    git = repo.git.with_settings(DURABLE, ("user.name", who.name), ("user.email", who.email))
     words = ("update-ref", "-m", why or _WHY, "--create-reflog", "--no-deref", "--stdin")
     update = f"start\nupdate {head.ref} {new} {old or repo.zeros()}\nprepare\n"
 
@@ -143,11 +144,6 @@ def swap_branch(repo: Repository, head: Head, old: str | None, new: str, why: st
     return git.transact(*words, update=raw(update), decide=stands)
 
 
-def _reflog(repo: Repository) -> tuple[tuple[str, str], ...]:
-    who = repo.identity()
-    return (("user.name", who.name), ("user.email", who.email))
-
-
 def _stream(
     repo: Repository, parent: str | None, changes: Sequence[WrittenChange], message: str
 ) -> Iterator[bytes]:
@@ -158,7 +154,9 @@ def _stream(
     yield b"data %d\n%b\n" % (len(text), text)
     if parent:
         yield b"from %b\n" % parent.encode()
-    for change in _deletions_first(changes):
+    # A file may become a folder: before the deletion of the file, `a/b` would be deleted with `a`
+    # (git-fast-import(1), filedelete and filemodify).
+    for change in sorted(changes, key=lambda one: (one.content is not None, one.path)):
         path = quote_path(repo.prefix.whole(change.path))
         if change.content is None:
             yield b"D %b\n" % path
@@ -168,12 +166,6 @@ def _stream(
     # fast-import only needs the ref temporarily, since it commits to nothing else: a reset to zeros
     # removes it in the same stream, so a crash leaves no ref behind.
     yield b'\nget-mark :1\nls :1 ""\nreset %b\nfrom %b\n\ndone\n' % (ref, repo.zeros().encode())
-
-
-def _deletions_first(changes: Iterable[WrittenChange]) -> list[WrittenChange]:
-    # A file may become a folder: before the deletion of the file, `a/b` would be deleted with `a`
-    # (git-fast-import(1), filedelete and filemodify).
-    return sorted(changes, key=lambda change: (change.content is not None, change.path))
 
 
 def _who(repo: Repository) -> bytes:
@@ -230,7 +222,8 @@ def with_digest(
     head, blank, last = message.rstrip("\n").rpartition("\n\n")
     last = _LINE.sub("", last + "\n")
     message = f"{head}{blank}{last}"
-    return f"{message}{FILES}: {_digest(files, parse_message(_as_stored(message)).trailers)}\n"
+    stored = message.encode("utf-8", "replace").decode("utf-8", "replace")
+    return f"{message}{FILES}: {_digest(files, parse_message(stored).trailers)}\n"
 
 
 def is_about(
@@ -247,11 +240,6 @@ def is_about(
 def records_content(trailers: Mapping[str, Sequence[str]]) -> bool:
     """Return whether a commit has a digest of its files; those of old versions have none."""
     return FILES in trailers
-
-
-def _as_stored(message: str) -> str:
-    """Return a message as git stores it, with invalid UTF-8 replaced."""
-    return message.encode("utf-8", "replace").decode("utf-8", "replace")
 
 
 def _digest(files: Mapping[str, tuple[int, str]], trailers: Mapping[str, Sequence[str]]) -> str:

@@ -14,7 +14,7 @@ from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.lazy_pattern import regex
 from runner.repo import landed_commits
-from runner.repo.alternates import Lender
+from runner.repo.alternates import Lender, address_without_login
 from runner.repo.git import Git, GitError, ObjectReader, text
 from runner.repo.head import find_git, find_head, read_head
 from runner.repo.objects import DURABLE, Objects, ObjectWriter, TreeMemory
@@ -122,7 +122,7 @@ class Repository:
     def _look_at_configuration(self) -> Configuration:
         now = self._configuration_files()
         if self._configuration is None or now is None or now != self._configured:
-            self._configuration = self._read_configuration()
+            self._configuration = configuration.read_configuration(self.git)
             self._configured = None if self._configuration.includes else now
         return self._configuration
 
@@ -155,9 +155,6 @@ class Repository:
     def configuration(self) -> Configuration:
         """Return git's configuration, read once and again by each `state()`."""
         return self._configuration or self._look_at_configuration()
-
-    def _read_configuration(self) -> Configuration:
-        return configuration.read_configuration(self.git)
 
     def identity(self) -> Identity:
         """Return the committer; `invented` if none is configured."""
@@ -198,6 +195,7 @@ class Repository:
             branch=None if head.detached else head.named,
             prefix=self.prefix,
             ignored=self.ignore_rules(),
+            origin=address_without_login(self.configuration().value("remote.origin.url") or ""),
             **({} if who.invented else {"who": (who.name, who.email)}),
         )
 

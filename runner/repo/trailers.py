@@ -406,11 +406,13 @@ def parse_messages(message: str) -> tuple[CommitMessage, ...]:
     left = min(lead for lead, _ in blocks)
     found = (_trailers(lines) or {} for lead, lines in blocks if lead == left)
     parts = [CommitMessage(whole.subject, "", one, squashed=True) for one in found]
-    return tuple(sorted(parts, key=_attempt_of, reverse=True))
-
-
-def _attempt_of(message: CommitMessage) -> int:
-    return read_number(message.trailers.get("Attempt", ("",))[-1])
+    return tuple(
+        sorted(
+            parts,
+            key=lambda one: read_number(one.trailers.get("Attempt", ("",))[-1]),
+            reverse=True,
+        )
+    )
 
 
 def _find_blocks(message: str) -> list[tuple[int, list[str]]]:
@@ -426,7 +428,8 @@ def _find_blocks(message: str) -> list[tuple[int, list[str]]]:
         match = _TRAILER.fullmatch(trailer)
         name = match[1] if match else ""
         is_ours = name == FILES or name in STATEMENTS
-        if not is_ours or lead != at or (name == "Task" and any(map(_is_task, lines))):
+        has_task = any(one.startswith("Task: ") for one in lines)
+        if not is_ours or lead != at or (name == "Task" and has_task):
             at, lines = lead, []
         if is_ours:
             lines.append(trailer)
@@ -435,10 +438,6 @@ def _find_blocks(message: str) -> list[tuple[int, list[str]]]:
                 blocks.append((at, lines))
             lines = []
     return blocks
-
-
-def _is_task(line: str) -> bool:
-    return line.startswith("Task: ")
 
 
 def value_as_read(value: str) -> str:

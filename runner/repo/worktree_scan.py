@@ -493,7 +493,7 @@ def _read(content: bytes) -> _Rules:
             (folders if bare != rule else names).add(bare)
         elif bare == rule and bare.startswith(b"*.") and _PLAIN.fullmatch(bare[1:]):
             endings.append(bare[1:])
-        elif bare == rule and bare.startswith(b"/") and _is_literal(bare[1:]):
+        elif bare == rule and all(map(_PLAIN.fullmatch, bare.split(b"/")[1:])) and bare[:1] == b"/":
             paths.append(bare[1:])
     whole = b"|".join(may) or rb"(?!)"
     return _Rules(
@@ -504,10 +504,6 @@ def _read(content: bytes) -> _Rules:
         tuple(endings),
         tuple(paths),
     )
-
-
-def _is_literal(path: bytes) -> bool:
-    return all(map(_PLAIN.fullmatch, path.split(b"/")))
 
 
 def _widen(last: bytes) -> bytes:

@@ -333,6 +333,27 @@ def test_a_folder_of_another_language_is_tested_in_that_folder(workplace):
     ]
 
 
+def test_manifests_further_below_make_gates_up_to_a_depth(workplace):
+    """No manifest is in the root; what a part tests itself, and samples, are no other parts."""
+    scripts = '{"scripts": {"test": "node --test"}}'
+    places = ("apps/web", "apps/web/lib", "services/api/ui", "a/b/c/d", "tests/fixtures/site")
+    workplace.commit(
+        {f"{one}/package.json": scripts for one in places}
+        | {
+            "services/api/pyproject.toml": "[tool.pytest.ini_options]\n",
+            "go/x/go.mod": "module x\n",
+        }
+        | {"go/x/a_test.go": "package x\n"}
+    )
+    assert {one.name: one.command for one in analyse(project(workplace)).gates} == {
+        "tests-apps-web": "cd apps/web && npm run --silent test",
+        "tests-go-x": "cd go/x && go test ./...",
+        "tests-services-api": "cd services/api && python -m pytest -q",
+        "tests-services-api-ui": "cd services/api/ui && npm run --silent test",
+    }
+    assert len(find_project_gates(project(workplace))) == 4
+
+
 @pytest.mark.parametrize(
     "files",
     [

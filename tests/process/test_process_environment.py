@@ -102,6 +102,8 @@ def test_an_environment_in_the_repository_comes_first(tmp_path, name):
     an_environment(tmp_path / name)
     assert path_of(tmp_path) == [str(tmp_path / name / "bin")]
     assert find_shared_folders(tmp_path) == (name,)
+    given = {"PATH": f"/usr/bin:{sys.prefix}/bin"}
+    assert with_own_tools(given, tmp_path, may_use=lambda _: True)["PATH"].endswith("bin:/usr/bin")
 
 
 def test_the_first_of_several_is_taken(tmp_path):

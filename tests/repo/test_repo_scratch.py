@@ -205,6 +205,23 @@ def test_a_tool_inside_sees_a_clean_repository_with_its_history(tmp_path):
     assert scratch.changes() == ()
 
 
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("https://me:secret@host:80/o/r.git?token=secret", "https://host:80/o/r.git"),
+        ("secret@host.org:o/r.git", "ssh://host.org/o/r.git"),
+        ("https://me:sec/ret@host/o/r.git", ""),
+        ("/home/me/r.git", ""),
+    ],
+)
+def test_tools_read_the_address_of_origin_without_a_login(tmp_path, address, shown):
+    real = a_repository(tmp_path / "real", {"a": "1"})
+    git(real, "config", "remote.origin.url", address)
+    config = (a_scratch(real, tmp_path / "slot").tree_folder / ".git" / "config").read_text()
+    origin = f'[remote "origin"]\n\turl = "{shown}"\n\tpushurl = /dev/null\n'
+    assert config.partition("[remote")[2] == (origin.partition("[remote")[2] if shown else "")
+
+
 def test_a_detached_head_and_a_linked_worktree_lend_as_well(tmp_path):
     real = a_repository(tmp_path / "real", {"a": "1"})
     git(real, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))

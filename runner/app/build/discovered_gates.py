@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from runner.config.default_gates import (
 )
 from runner.config.loading import load_settings
 from runner.config.paths import Places
-from runner.config.stack import MANIFESTS, detect_stack
+from runner.config.stack import detect_stack, find_parts
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.process.environments import IN_REPOSITORY
@@ -59,10 +59,11 @@ def apply_default_gates(project: Project) -> tuple[str, ...]:
 
 def find_project_gates(project: Project) -> tuple[Declared, ...]:
     """Return the declared gates, and gates for tests that they do not run."""
-    stack = detect_stack(project.root, partial(_list_committed, project.root))
+    committed = cache(partial(_list_committed, project.root))
+    stack = detect_stack(project.root, committed)
     declared = find_declared_gates(stack)
     is_tested = not stack.names or any(map(is_for_tests, declared))
-    if is_tested and not any(any(project.root.glob(f"*/{one}")) for one in MANIFESTS):
+    if is_tested and not find_parts(committed()):
         return declared
     try:
         with read.Repository.open(project.root) as repository:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from runner.config.default_gates import Declared, find_declared_gates, is_for_tests
-from runner.config.stack import MOST_BYTES, NO_TESTS, read_stack
+from runner.config.stack import MOST_BYTES, NO_TESTS, find_parts, read_stack
 from runner.context.tree import Tree
 from runner.languages.registry import code_row
 from runner.model import GateSpec
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 _LANGUAGES = frozenset({"python", "node", "go", "rust"})
 _INSTALLED = frozenset({*IN_REPOSITORY, MODULES})
-_NOT_OWN = _INSTALLED | {"vendor", "third_party", "example", "examples"}
+_NOT_OWN = _INSTALLED | {"vendor", "third_party", "example", "examples", "fixtures", "testdata"}
 """Folders whose tests belong to other projects, or to nobody's."""
-_PLAIN_NAME = re.compile(r"\w[\w.-]*")
-"""A folder's name that can be part of a gate's ID."""
+_TESTS = frozenset({"test", "tests"})
+"""Folders whose folders are samples."""
 _LOOKED_INTO = 30
 """Test files that are read to detect their framework."""
 _PYTEST = re.compile(rb"^[ \t]*(?:import|from)\s+pytest\b", re.MULTILINE)
@@ -113,32 +113,30 @@ def find_all_gates(tree: Tree, stack: Stack) -> tuple[Declared, ...]:
 
 
 def _find_part_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
-    recipes = " ".join(text for _, text in (*stack.commands, *stack.recipes))
-    for folder, inner in sorted(_split_folders(tree).items()):
-        if folder in _NOT_OWN or not _PLAIN_NAME.fullmatch(folder):
+    stacks = {"": stack}
+    for folder in find_parts(tree.files):
+        *above, name = folder.split("/")
+        if not _NOT_OWN.isdisjoint((*above, name)) or not _TESTS.isdisjoint(above):
             continue
-        part = read_stack(TreeManifests(inner))
-        is_named = re.search(rf"(?<![\w-]){re.escape(folder)}(?![\w-])", recipes)
-        if is_named or _LANGUAGES.intersection(part.names) <= set(stack.names):
+        around = [one for start, one in stacks.items() if folder.startswith(start)]
+        inner = _open_folder(tree, f"{folder}/")
+        stacks[f"{folder}/"] = part = read_stack(TreeManifests(inner))
+        recipes = " ".join(text for one in around for _, text in (*one.commands, *one.recipes))
+        is_named = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", recipes)
+        known = {language for one in around for language in one.names}
+        if is_named or _LANGUAGES.intersection(part.names) <= known:
             continue
         declared = [one for one in find_declared_gates(part) if is_for_tests(one)]
         for one in declared or _find_test_gates(inner, part):
-            gate = replace(one.gate, name=f"{one.gate.name}-{folder}")
-            yield replace(one, gate=gate, place=folder)
+            own = f"{one.gate.name}-{folder.replace('/', '-')}"
+            yield replace(one, gate=replace(one.gate, name=own), place=folder)
 
 
-def _split_folders(tree: Tree) -> dict[str, Tree]:
-    """Return each folder below the root as a tree."""
-    inside: dict[str, dict[str, str]] = defaultdict(dict)
-    for path, blob in tree.files.items():
-        folder, _, rest = path.partition("/")
-        if rest:
-            inside[folder][rest] = blob
-    return {folder: _open_folder(tree, folder, files) for folder, files in inside.items()}
-
-
-def _open_folder(tree: Tree, folder: str, files: dict[str, str]) -> Tree:
-    return Tree(lambda: files, lambda path: tree.read(f"{folder}/{path}"))
+def _open_folder(tree: Tree, start: str) -> Tree:
+    inside = {
+        one.removeprefix(start): two for one, two in tree.files.items() if one.startswith(start)
+    }
+    return Tree(lambda: inside, lambda path: tree.read(f"{start}{path}"))
 
 
 def _find_test_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
