@@ -110,17 +110,6 @@ def tools(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> tuple[st
     return tuple(_bind("--ro-bind", _shown_again(where, read)))
 
 
-def show_go_cache(home: str) -> tuple[str, ...]:
-    """Return options that show the person's build cache of Go (goldmark: 0.2 s, without it 27 s).
-
-    Go fails where it cannot create the 256 folders or write `trim.txt` (cmd/go/internal/cache).
-    """
-    at = f"{os.path.realpath(home)}/.cache/go-build"
-    if not (os.path.isdir(f"{at}/ff") and os.path.isfile(f"{at}/trim.txt")):  # noqa: PTH112, PTH113
-        return ()
-    return ("--ro-bind", at, at, "--dev-bind", os.devnull, f"{at}/trim.txt")
-
-
 def mask(
     hidden: tuple[Path, ...], read: tuple[Path, ...], box: Path, *, sized: bool
 ) -> tuple[str, ...]:
