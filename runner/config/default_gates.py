@@ -229,19 +229,18 @@ def _with(loaded: Loaded, ready: list[Declared], notes: list[str]) -> Loaded:
         ),
     )
     by_name = {"gates": everywhere, "gates_by_type": typed}
-    sources = {name: _source(some) for name, some in by_name.items() if some}
+    sources = {
+        name: ", ".join(dict.fromkeys(one.gate.origin for one in some))
+        + f" (default gate{'' if len(some) == 1 else 's'})"
+        for name, some in by_name.items()
+        if some
+    }
     return replace(
         loaded,
         settings=settings,
         sources={**loaded.sources, **sources},
         notes=tuple(dict.fromkeys(notes)),
     )
-
-
-def _source(gates: list[Declared]) -> str:
-    """Return the source of default gates, such as `pyproject.toml (default gates)`."""
-    manifests = ", ".join(dict.fromkeys(one.gate.origin for one in gates))
-    return f"{manifests} (default gate{'' if len(gates) == 1 else 's'})"
 
 
 _NOTHING_THERE = (

@@ -81,8 +81,12 @@ def merge_layers(layers: Sequence[Layer], known: Mapping[str, Declaration]) -> M
     known = {**known, _EXTENSION.name: _EXTENSION}
     opened = [_open(layer, known) for layer in layers]
     _one_file_of_the_repository(opened)
-    notes = [note for one in opened for note in (*_find_ignored(one), *_find_retired(one))]
-    notes += [note for one in opened for note in _find_old_names(one)]
+    notes = [
+        f"{one.where([name])}: {one.word(name)} is ignored: {_who_may(one.known[name])} may set it"
+        for one in opened
+        for name in sorted(_find_reserved(one))
+    ]
+    notes += [note for one in opened for note in (*_find_retired(one), *_find_old_names(one))]
     opened = [_without_yours(one) for one in opened]
     checked = [(one, *_validate(one)) for one in opened]
     problems = [
@@ -194,13 +198,6 @@ def _one_file_of_the_repository(opened: Iterable[_Opened]) -> None:
             where=own[1].layer.path,
             hint="keep one of them",
         )
-
-
-def _find_ignored(one: _Opened) -> list[str]:
-    return [
-        f"{one.where([name])}: {one.word(name)} is ignored: {_who_may(one.known[name])} may set it"
-        for name in sorted(_find_reserved(one))
-    ]
 
 
 def _find_retired(one: _Opened) -> list[str]:

@@ -29,7 +29,8 @@ class Places(Struct, frozen=True):
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> Places:
         """Return the folders for these environment variables."""
-        home = _home(environ)
+        given = environ.get("HOME", "")
+        home = Path(given) if given.startswith("/") else Path.home()
         return cls(
             config=_base(environ, "XDG_CONFIG_HOME", home / ".config") / FOLDER,
             cache=_base(environ, "XDG_CACHE_HOME", home / ".cache") / FOLDER,
@@ -65,11 +66,6 @@ def expand_home(path: str) -> Path:
     `Path.expanduser` raises RuntimeError there.
     """
     return Path(os.path.expanduser(path))  # noqa: PTH111 - see above
-
-
-def _home(environ: Mapping[str, str]) -> Path:
-    home = environ.get("HOME", "")
-    return Path(home) if home.startswith("/") else Path.home()
 
 
 def _base(environ: Mapping[str, str], variable: str, default: Path) -> Path:

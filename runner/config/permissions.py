@@ -161,7 +161,8 @@ def _apply_answers(
 def _last(tool: str, subject: str, rules: Iterable[Permission]) -> Word:
     """Return the decision of the last matching rule; the strictest command of a shell line."""
     if tool != SHELL:
-        return _last_of(tool, subject, rules)
+        matching = [rule for rule in rules if _matches(rule, tool, subject)]
+        return Word(matching[-1].action, matching[-1]) if matching else Word(Permit.ALLOW)
     known = tuple(rules)
     if not names_shell(known):
         return Word(Permit.ALLOW)
@@ -185,11 +186,6 @@ def shell_finding(command: str, book: Rulebook) -> Finding | None:
     if word.reason:
         message = f"a person denied running this command: {word.reason}"
     return Finding(CHECK, message, hint="continue without this command")
-
-
-def _last_of(tool: str, subject: str, rules: Iterable[Permission]) -> Word:
-    matching = [rule for rule in rules if _matches(rule, tool, subject)]
-    return Word(matching[-1].action, matching[-1]) if matching else Word(Permit.ALLOW)
 
 
 def _matches(rule: Permission, tool: str, subject: str) -> bool:

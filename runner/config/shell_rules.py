@@ -104,7 +104,7 @@ def command_of(tool: str, arguments: Mapping[str, object]) -> str:
 
 def strictest_word(line: str, rules: Sequence[Permission]) -> Word:
     """Return the strictest decision of one set of rules on any command or the whole line."""
-    words = list(_words(line, [rule for rule in rules if _names(rule.tool)]))
+    words = list(_words(line, [rule for rule in rules if fnmatchcase(SHELL, rule.tool.casefold())]))
     return max(words, key=lambda word: _ORDER.index(word.permit), default=Word(Permit.ALLOW))
 
 
@@ -125,10 +125,6 @@ def _words(line: str, rules: list[Permission]) -> Iterator[Word]:
     matching = [rule for rule in whole if _is_about_line(rule, line.strip())]
     if matching:
         yield Word(matching[-1].action, matching[-1])
-
-
-def _names(tool: str) -> bool:
-    return fnmatchcase(SHELL, tool.casefold())
 
 
 def _is_about(rule: Permission, command: ShellCommand) -> bool:

@@ -111,6 +111,17 @@ def read_stack(root: Manifests) -> Stack:
     )
 
 
+def may_have_parts(root: Path) -> bool:
+    """Return whether file names below `root` may be of a part or mention pytest."""
+    patterns = [_PART, *(pattern for pattern, _ in _PYTEST_PLACES)]
+    for folder, inner, files in os.walk(root):
+        start = "" if folder == str(root) else f"{folder[len(str(root)) + 1 :]}/"
+        if any(one.fullmatch(start + name) for name in files for one in patterns):
+            return True
+        inner[:] = [one for one in inner if start.count("/") < _DEEPEST and _OWN.match(one)]
+    return (root / "package.json").exists()
+
+
 def find_parts(paths: Iterable[str]) -> list[str]:
     """Return the folders below the root with a manifest, the nearest first, within bounds."""
     parts = {path.rpartition("/")[0] for path in paths if _PART.fullmatch(path)}
@@ -156,7 +167,9 @@ def _groups(table: dict[str, object]) -> set[str]:
 _PYTHON_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 _MANIFESTS = (*_PYTHON_FILES, "package.json", "go.mod", "go.work", "Cargo.toml")
 """Files that declare a language."""
-_PART = regex(rf"(?:\w[\w.-]*/){{1,3}}(?:{'|'.join(map(re.escape, _MANIFESTS))})")
+_DEEPEST = 3
+_PART = regex(rf"(?:\w[\w.-]*/){{1,{_DEEPEST}}}(?:{'|'.join(map(re.escape, _MANIFESTS))})")
+_OWN = regex(r"(?!node_modules\Z)\w[\w.-]*\Z")
 _MOST_PARTS = 50
 _NODE_LOCKS = (
     ("pnpm-lock.yaml", "pnpm"),
@@ -202,10 +215,6 @@ def _tests_packages(root: Manifests, table: dict[str, object]) -> bool:
     return any(has_tests(_json(root, path)[0]) for path in islice(own, _MOST_PACKAGES))
 
 
-def _typescript(root: Manifests) -> Stack:
-    return Stack(names=("typescript",)) if root.has("tsconfig.json") else Stack()
-
-
 def _go(root: Manifests) -> Stack:
     if not (root.has("go.mod") or root.has("go.work")):
         return Stack()
@@ -244,6 +253,10 @@ def _pre_commit(root: Manifests) -> Stack:
     if not root.has(".pre-commit-config.yaml"):
         return Stack()
     return Stack(commands=(("pre-commit:run", "pre-commit run --files {files}"),))
+
+
+def _typescript(root: Manifests) -> Stack:
+    return Stack(names=("typescript",)) if root.has("tsconfig.json") else Stack()
 
 
 _READERS = (_python, _node, _typescript, _go, _rust, _make, _pre_commit)
@@ -392,10 +405,6 @@ def _is_test(path: str) -> bool:
     return bool(pattern and pattern.search(path))
 
 
-def _read_lines(text: str) -> Iterator[str]:
-    yield text
-
-
 def _read_ini(text: str) -> Iterator[str]:
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
     try:
@@ -432,7 +441,7 @@ def _list_texts(value: object) -> Iterator[str]:
 
 _PYTEST_PLACES = (
     # path and the part of it that can name pytest
-    (regex(r"[^/]*requirements[^/]*\.txt|requirements/[^/]+\.txt"), _read_lines),
+    (regex(r"[^/]*requirements[^/]*\.txt|requirements/[^/]+\.txt"), lambda text: (text,)),
     (regex(r"tox\.ini|setup\.cfg|pytest\.ini"), _read_ini),
     (regex(r"tox\.toml"), _read_toml),
 )

@@ -15,7 +15,7 @@ from runner.config.default_gates import (
 )
 from runner.config.loading import load_settings
 from runner.config.paths import Places
-from runner.config.stack import detect_stack, find_parts
+from runner.config.stack import detect_stack, find_parts, may_have_parts
 from runner.errors import RunnerError
 from runner.lazy_module import lazy_module
 from runner.process.environments import IN_REPOSITORY
@@ -59,7 +59,8 @@ def apply_default_gates(project: Project) -> tuple[str, ...]:
 
 def find_project_gates(project: Project) -> tuple[Declared, ...]:
     """Return the declared gates, and gates for tests that they do not run."""
-    committed = cache(partial(_list_committed, project.root))
+    may_name = may_have_parts(project.root)
+    committed = cache(partial(_list_committed, project.root)) if may_name else tuple
     stack = detect_stack(project.root, committed)
     declared = find_declared_gates(stack)
     is_tested = not stack.names or any(map(is_for_tests, declared))
