@@ -110,6 +110,19 @@ def tools(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> tuple[st
     return tuple(_bind("--ro-bind", _shown_again(where, read)))
 
 
+def show_go_cache(home: str) -> tuple[str, ...]:
+    """Return options that show the person's build cache of Go (goldmark: 0.2 s, without it 27 s).
+
+    Go fails where it cannot create the 256 folders, write `trim.txt`, or keep an index of packages
+    that it made (cmd/go/internal/cache and modindex).
+    """
+    at = f"{os.path.realpath(home)}/.cache/go-build"
+    if not (os.path.isdir(f"{at}/ff") and os.path.isfile(f"{at}/trim.txt")):  # noqa: PTH112, PTH113
+        return ()
+    unwritten = ("--dev-bind", os.devnull, f"{at}/trim.txt", "--setenv", "GODEBUG", "goindex=0")
+    return ("--ro-bind", at, at, *unwritten)
+
+
 def mask(
     hidden: tuple[Path, ...], read: tuple[Path, ...], box: Path, *, sized: bool
 ) -> tuple[str, ...]:

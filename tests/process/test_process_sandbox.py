@@ -186,6 +186,18 @@ def test_the_python_that_an_environment_was_made_from_is_seen(walled, tmp_path):
     assert context.says('ls -A "$HOME"', environment=env) == "pythons\nwork\n"
 
 
+def test_go_reads_the_persons_build_cache_and_changes_nothing_in_it(walled, tmp_path):
+    home = tmp_path / "home"
+    cache = home / ".cache" / "go-build"
+    (cache / "ff").mkdir(parents=True)
+    env = environment(HOME=str(home), PATH="/usr/bin:/bin")
+    assert walled.says('ls -A "$HOME"', environment=env) == ""  # Go could not add its folders
+    (cache / "trim.txt").write_text("long ago")
+    line = f"cd {cache}; touch ff/a 2>&- || echo now > trim.txt; echo $GODEBUG; ls . ff"
+    assert walled.says(line, environment=env) == "goindex=0\n.:\nff\ntrim.txt\n\nff:\n"
+    assert (cache / "trim.txt").read_text() == "long ago"
+
+
 def test_git_works_in_a_scratch_repository_that_borrows_objects(walled):
     def git(folder: Path, *words: str) -> str:
         told = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *words]
