@@ -110,6 +110,18 @@ def tools(where: frozenset[tuple[str, str]], read: tuple[Path, ...]) -> tuple[st
     return tuple(_bind("--ro-bind", _shown_again(where, read)))
 
 
+def let_go_trim(read: tuple[Path, ...]) -> tuple[str, ...]:
+    """Return options that let Go use a build cache that a person shows in `read`.
+
+    Go fails where it cannot write `trim.txt`, or keep an index of packages that it made
+    (cmd/go/internal/cache and modindex).
+    """
+    files = [str(each / "trim.txt") for each in read if each.name == "go-build"]
+    shown = [file for file in files if os.path.isfile(file)]  # noqa: PTH113 - text
+    options = [word for file in shown for word in ("--dev-bind", os.devnull, file)]
+    return (*options, "--setenv", "GODEBUG", "goindex=0") if options else ()
+
+
 def mask(
     hidden: tuple[Path, ...], read: tuple[Path, ...], box: Path, *, sized: bool
 ) -> tuple[str, ...]:

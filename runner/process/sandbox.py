@@ -320,6 +320,7 @@ class Bubblewrap(Struct, frozen=True):
             *mounts.floor(home, sized="--size" in self.features),
             *mounts.others(str(place.shown), where, self.read, sized="--size" in self.features),
             *mounts.tools(where, self.read),
+            *mounts.let_go_trim(self.read),
             *(mounts.resolver() if command.network is Network.YES else ()),
             *mounts.context(place, reads_only=command.reads_only),
             *mounts.mask(self.hidden, self.read, place.box, sized="--size" in self.features),

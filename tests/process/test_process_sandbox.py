@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from process_bench import Bench, a_place
+from process_bench import Bench, a_place, bubblewrap
 
 from runner.errors import RunnerError
 from runner.model import Network
@@ -184,6 +184,19 @@ def test_the_python_that_an_environment_was_made_from_is_seen(walled, tmp_path):
     env = environment(HOME=str(home), PATH=f"{own}/bin:/usr/bin:/bin")
     assert context.says("python", environment=env) == "library"
     assert context.says('ls -A "$HOME"', environment=env) == "pythons\nwork\n"
+
+
+def test_go_reads_a_build_cache_that_a_person_shows_and_changes_nothing_in_it(walled, tmp_path):
+    home = tmp_path / "home"
+    cache = home / ".cache" / "go-build"
+    (cache / "ff").mkdir(parents=True)
+    (cache / "trim.txt").write_text("long ago")
+    env = environment(HOME=str(home), PATH="/usr/bin:/bin")
+    assert walled.says('ls -A "$HOME"; echo $GODEBUG', environment=env) == "\n"
+    shown = Bench(walled.place, replace(bubblewrap(), read=(cache,)))
+    line = f"cd {cache}; touch ff/a 2>&- || echo now > trim.txt; echo $GODEBUG; ls . ff"
+    assert shown.says(line, environment=env) == "goindex=0\n.:\nff\ntrim.txt\n\nff:\n"
+    assert (cache / "trim.txt").read_text() == "long ago"
 
 
 def test_git_works_in_a_scratch_repository_that_borrows_objects(walled):

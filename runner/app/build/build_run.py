@@ -101,7 +101,13 @@ def run_build(
         )
         past = session.journal.state
         observer.expect(lambda: _make_work(project, reading, about, past))
-        options = _make_options(session, request)
+        options = Options(
+            fail_fast=request.fail_fast,
+            review_insisted=session.project.loaded.sources["review.mode"] != "default",
+            reuse=request.reuse,
+            rebuild=request.rebuild,
+            adopted=_make_adopted(request, session),
+        )
         code = run_engine(session, reading, request.chosen, options, observer, asker)
         observer.close()
         open_draft_requests(session, observer.say)
@@ -121,16 +127,6 @@ def _collect_garbage() -> None:
         gc.freeze()
         gc.set_threshold(_NEW_OBJECTS)
         gc.enable()
-
-
-def _make_options(session: Session, request: BuildRequest) -> Options:
-    return Options(
-        fail_fast=request.fail_fast,
-        review_insisted=session.project.loaded.sources["review.mode"] != "default",
-        reuse=request.reuse,
-        rebuild=request.rebuild,
-        adopted=_make_adopted(request, session),
-    )
 
 
 def _make_adopted(request: BuildRequest, session: Session) -> Mapping[str, Adopted]:

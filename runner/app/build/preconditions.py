@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from runner.run.review import Asker
 
 
+_GO_CACHE = "~/.cache/go-build"
 _SHOWN = 10
 
 
@@ -137,7 +138,7 @@ def limits_of(project: Project, plan: Plan, *, terminal: bool) -> tuple[str, ...
     unseen = () if terminal else _warn_without_review(project, plan)
     matches = match_in(project.root, project.settings)
     copied = matches.lines if matches else ()
-    lines = (*_warn_without_sandbox(project, plan), *_without_compilers(project))
+    lines = (*_warn_of_sandbox(project, plan), *_without_compilers(project))
     return (*copied, *lines, *find_unheld_bounds(project), *unseen)
 
 
@@ -153,14 +154,14 @@ def find_unheld_bounds(project: Project) -> tuple[str, ...]:
     return explain_unheld(with_device(apply_bounds(Limits(), settings), project.cache))
 
 
-def _warn_without_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
-    """Return warnings for a run without a sandbox: why, the alternatives and the risks."""
+def _warn_of_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
+    """Return warnings for a run without a sandbox, and what a sandbox hides from Go."""
     sandbox = sandbox_of(project.settings, project.environ)
     by_flag = project.loaded.sources.get("sandbox.kind", "").startswith("--")
     reason = "set on the command line" if by_flag else sandbox.reason
     why = f": {reason}" if reason else ""
     if sandbox.encloses:
-        return ()
+        return _find_go_hint(project)
     lines = [f"commands run with all your permissions, without a sandbox{why}"]
     if any(task.held_out_contracts or task.test_author for task in plan.tasks):
         lines.append("held-out tests are not hidden: an implementer could read their files")
@@ -170,6 +171,15 @@ def _warn_without_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
     gaps = "; ".join(landlock_gaps(read))
     second = (f"Landlock would isolate them, but: {gaps}",) if gaps else ()
     return (*lines, f"to isolate them: {explain_opening()}", *second)
+
+
+def _find_go_hint(project: Project) -> tuple[str, ...]:
+    """Return how commands in the sandbox can read the person's build cache of Go."""
+    cache, read = expand_home(_GO_CACHE), map(expand_home, project.settings.sandbox.read)
+    if not (project.root / "go.mod").is_file() or not cache.is_dir() or cache in read:
+        return ()
+    hint = f'sandbox.read = ["{_GO_CACHE}"] in your own settings'
+    return (f"each Go command compiles Go's library anew; to use your build cache: {hint}",)
 
 
 def _without_compilers(project: Project) -> tuple[str, ...]:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from runner.contracts import touched_contracts
     from runner.impact.answer import Changed, Impacted
     from runner.impact.inputs import Knowledge
-    from runner.model import Task
     from runner.project import Project
 else:
     touched_contracts = lazy_module("runner.contracts.touched_contracts")
@@ -50,7 +49,8 @@ def knowledge_for(
 ) -> Knowledge:
     """Return the knowledge at HEAD about tasks that are or were DONE, or about `everyone`."""
     tasks = project.plan(project.plan_bytes).tasks
-    asked = [task for task in tasks if everyone or _stands(task, view)]
+    standing = {id_ for id_ in view.states if view.status(id_) in _STANDING}
+    asked = [task for task in tasks if everyone or task.id in standing]
     return knowledge_of(
         repository,
         project.cache,
@@ -76,10 +76,6 @@ def evaluate_impact(changes: Sequence[Changed], knowledge: Knowledge, width: Wid
 def without(answer: Impacted, task: str) -> Impacted:
     """Return the answer without the task that made the change."""
     return replace(answer, affected=tuple(one for one in answer.affected if one.task != task))
-
-
-def _stands(task: Task, view: View) -> bool:
-    return task.id in view.states and view.status(task.id) in _STANDING
 
 
 class ImpactRequest(Struct, frozen=True):
