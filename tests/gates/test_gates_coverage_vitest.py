@@ -53,7 +53,7 @@ for (const [name, value] of process.argv.map((one) => one.split("="))) {
   if (said[name] && name.startsWith("--coverage.")) throw new Error(`${name} twice`);
   said[name] = value ?? "true";
 }
-if (said["--watch"] !== "false") throw new Error("it waits for changes");
+if (said["--coverage"] || said["--watch"] !== "false") throw new Error("with dots, and no watch");
 const folder = said["--coverage.reportsDirectory"];
 mkdirSync(folder, { recursive: true });
 const lines = said["--coverage.provider"] === "%s" ? "DA:6,1\\nDA:7,1\\nDA:8,0\\nDA:10,1\\n" : "";
