@@ -27,7 +27,7 @@ else:
     mounts = lazy_module("runner.process.mounts")
     other_trees = lazy_module("runner.process.other_trees")
 
-IN_OWN_SETTINGS = "in your own settings"
+IN_OWN_SETTINGS = "in ~/.config/runner/runner.toml"
 _KILLED, _TOO_LARGE = 128 + 9, 128 + 25
 """Exit by SIGKILL and by SIGXFSZ."""
 

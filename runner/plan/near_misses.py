@@ -363,7 +363,7 @@ def _almost_a_file(fence: Node, suggestion: str, source: Source) -> Complaint:
     width = len(source.lines[fence.start].strip())
     column = len(source.lines[fence.start]) - len(source.lines[fence.start].lstrip())
     message = "this code block will not be written to a file"
-    return Complaint(message, f"write {suggestion} to have it written", fence.start, column, width)
+    return Complaint(message, f"to write it to a file: {suggestion}", fence.start, column, width)
 
 
 _ITEM = r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[(?P<mark>[ xX])\][ \t]+)?|\|[ \t]*"

@@ -284,7 +284,7 @@ def _read(output: bytes, code: int) -> OwnCommandResult:
     if "\0" in value:
         return OwnCommandResult(trouble="its command printed NUL, which no variable can hold")
     if len(value.strip()) < 4:  # noqa: PLR2004  what redaction would blot out ordinary text by
-        return OwnCommandResult(trouble="its output has fewer than 4 characters to redact")
+        return OwnCommandResult(trouble="its output is too short to redact: under 4 characters")
     return OwnCommandResult(value)
 
 

@@ -164,7 +164,7 @@ def _too_little(
 
 def _format_proof_kind(by: ProvenBy | None) -> str:
     if by is None:
-        return "nothing proves any part"
+        return "no check proves any part"
     if by is ProvenBy.COMMAND:
         return "the only proof is an exit code"
     if by is ProvenBy.PASSED:

@@ -455,7 +455,7 @@ STORY = [
         StageCompleted("TC-001", 0.5),
         GateCompleted(proof("TC-001", "test", 1.0)),
         GateCompleted(proof("gate:tests", "gate", 2.0)),
-        StageCompleted("gate:tests on the base", 1.5),
+        StageCompleted("gate:tests again, or on the base", 1.5),
         GateCompleted(proof("mutation", "mutation", 3.0)),
         GateCompleted(proof("regression:TASK-002/TC-001", "regression", 0.25)),
         StageCompleted("other", 0.125),

@@ -159,11 +159,11 @@ HELD = CommandBounds(
 )
 NET = "the sandbox runs the command with network no; if it needs more, add Network: yes to the task"
 MEMORY = (
-    "the memory limit is 300MB; to raise it, set limits.memory in your own settings, "
+    "the memory limit is 300MB; to raise it, set limits.memory in ~/.config/runner/runner.toml, "
     "or Uses: memory 4GB in the task"
 )
 WRITE = "the sandbox allows writes only in the project's folder"
-SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in your own settings'
+SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in ~/.config/runner/runner.toml'
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ SSH = 'sandbox.read = ["/home/ada/.ssh/id"] in your own settings'
         ),
         (
             "RuntimeError: can't start new thread",
-            "to raise it, set limits.processes in your own settings",
+            "to raise it, set limits.processes in ~/.config/runner/runner.toml",
         ),
         (
             "OSError: [Errno 27] File too large",
@@ -228,7 +228,7 @@ def test_what_would_fail_anywhere_is_not_laid_to_the_sandbox(tail):
 HIDING = replace(HELD, hides={"/tmp/data/in.txt", "/run/x.sock", "/home/ada/tool"}.__contains__)
 OWN_TMP = (
     "the sandbox has its own /tmp, which lacks /tmp/data/in.txt; "
-    'to read it, set sandbox.read = ["/tmp/data/in.txt"] in your own settings'
+    'to read it, set sandbox.read = ["/tmp/data/in.txt"] in ~/.config/runner/runner.toml'
 )
 
 
@@ -316,9 +316,9 @@ def test_a_network_that_the_settings_hold_back_is_said():
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("touch /etc/xx", "in your own settings"),
+        ("touch /etc/xx", "in ~/.config/runner/runner.toml"),
         ("cat ~/.ssh/id", "sandbox.read"),
-        ("test -f {tmp}/beside.txt", 'beside.txt"] in your own settings'),
+        ("test -f {tmp}/beside.txt", 'beside.txt"] in ~/.config/runner/runner.toml'),
         ("cat {tmp}/beside.txt", "has its own /tmp"),
         ("echo 'Network is unreachable'; exit 1", "your own settings allow loopback"),
         ("python -c 'bytearray(3 << 30)'", "Uses: memory 4GB in the task"),

@@ -286,7 +286,7 @@ def test_a_failing_command_that_names_a_hidden_tree_is_told_what_shows_it():
     tail = "FileNotFoundError: [Errno 2] No such file or directory: '/srv/code/other/x.json'"
     said = find_met_bound(tail, 1, bounds)
     assert "/srv/code/other, a path of another repository" in said
-    assert 'sandbox.read = ["/srv/code/other"] in your own settings' in said
+    assert 'sandbox.read = ["/srv/code/other"] in ~/.config/runner/runner.toml' in said
     assert find_met_bound(tail.replace("other", "others"), 1, bounds) == ""
 
 

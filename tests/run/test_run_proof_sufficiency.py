@@ -51,7 +51,7 @@ def test_code_that_nothing_proves_does_not_begin_where_a_proof_is_asked_for(sett
     assert (found is not None) is asked
     if found:
         assert found[0] is Reason.PROOF
-        assert found[1].startswith("nothing proves any part")
+        assert found[1].startswith("no check proves any part")
 
 
 def test_what_could_be_proven_by_its_tests_may_begin():

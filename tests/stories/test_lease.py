@@ -250,7 +250,7 @@ def test_without_atomic_pushes_nothing_begins(team):
     assert first.landings == []
     code, said = team.run(first, "doctor", "--remote")
     assert code == 3
-    assert "leases do not work there" in said
+    assert "the remote does not support leases" in said
 
 
 PROTECTED = 'case "$1" in refs/heads/main) echo protected >&2; exit 1;; esac'

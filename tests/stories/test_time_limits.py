@@ -241,4 +241,4 @@ def test_an_implementers_command_that_reads_what_the_sandbox_hides_is_told_the_s
     assert ended.code == 1, ended.said
     reports = [workplace.read(f"artifacts/build/reports/TASK-00{one}.md") for one in (1, 2)]
     for report in reports:
-        assert f'sandbox.read = ["{beside}"] in your own settings' in report
+        assert f'sandbox.read = ["{beside}"] in ~/.config/runner/runner.toml' in report

@@ -178,7 +178,7 @@ def _find_go_hint(project: Project) -> tuple[str, ...]:
     cache, read = expand_home(_GO_CACHE), map(expand_home, project.settings.sandbox.read)
     if not (project.root / "go.mod").is_file() or not cache.is_dir() or cache in read:
         return ()
-    hint = f'sandbox.read = ["{_GO_CACHE}"] in your own settings'
+    hint = f'sandbox.read = ["{_GO_CACHE}"] in ~/.config/runner/runner.toml'
     return (f"each Go command compiles Go's library anew; to use your build cache: {hint}",)
 
 

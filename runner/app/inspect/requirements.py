@@ -98,7 +98,7 @@ def _tools(project: Project, tasks: Iterable[Task]) -> Iterator[Diagnostic]:
         elif found is not None and (folders := _find_hidden_folders(project, found)):
             text = f"{found} is hidden by the sandbox; {_name_users(ids)}"
             read = json.dumps([*project.settings.sandbox.read, *folders], ensure_ascii=False)
-            hint = f"sandbox.read = {read} in your own settings"
+            hint = f"sandbox.read = {read} in ~/.config/runner/runner.toml"
             yield Diagnostic(f"tool {tool}", State.MISSING, text, hint)
         elif found is not None:
             yield Diagnostic(f"tool {tool}", State.OK, str(found))

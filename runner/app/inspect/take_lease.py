@@ -149,7 +149,7 @@ def _try_leases(what: str, remote: Remote) -> Diagnostic:
             refusal = f"the test refs could not be deleted: {gone.output}"
             break
         refusal = made.output
-    text = f"leases do not work there: {' '.join(refusal.split())}"
+    text = f"the remote does not support leases: {' '.join(refusal.split())}"
     return Diagnostic(
         what,
         State.MISSING,

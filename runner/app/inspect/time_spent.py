@@ -112,7 +112,7 @@ class TimeSpent:
         if kind not in {"implementer", "rest"} and self.again.get(record.task):
             self._add(record, "repeats", seconds, _AGAIN)
         elif kind == "gates":
-            self._add(record, kind, seconds, stage.removesuffix(" on the base"))
+            self._add(record, kind, seconds, stage.removesuffix(" again, or on the base"))
         else:
             self._add(record, kind, seconds, _RED if stage.startswith("TC-") else "")
 

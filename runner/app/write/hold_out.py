@@ -254,7 +254,7 @@ class _Move:
                 content = (folder / name).read_bytes()
                 self._require_size(path, len(content))
                 return content
-        raise RunnerError(f"{path} not found in {folder}", hint="name the folder that has it")
+        raise RunnerError(f"{path} not found in {folder}", hint="name its folder: --from FOLDER")
 
     def _require_size(self, path: str, size: int) -> None:
         if not size and PurePosixPath(path).name != _EMPTY_ALLOWED:

@@ -245,7 +245,7 @@ class Client(Struct):
         if method == "session/request_permission":
             self._permit(row["id"], params)
             return
-        message = f"{_text(method)} is not supported: use the files of the folder"
+        message = f"{_text(method)} is not supported: read and write files in the working folder"
         self._send({"id": row["id"], "error": {"code": _NO_METHOD, "message": message}})
 
     def _permit(self, number: object, params: Mapping[str, Any]) -> None:

@@ -68,7 +68,7 @@ def prove_proposal(assignment: Assignment, site: WorkerContext, outcome: Outcome
     asked = replace(asked, contracts=()) if assignment.contracts_stand else asked
 
     def on_took(check: str, seconds: float) -> None:
-        before = " on the base" if check.startswith("gate:") else ""
+        before = " again, or on the base" if check.startswith("gate:") else ""
         report_stage(assignment, site, f"{check}{before}", seconds)
 
     own = prove_all(
