@@ -33,7 +33,8 @@ _TOOLS = (
     ("pre-commit:run", "pre-commit", "pre-commit", ".pre-commit-config.yaml"),
 )
 _WORDS = {"go:vet": r"go\s+vet", "cargo:clippy": r"cargo\s+clippy"}
-"""How a recipe calls such a tool if not by its program name."""
+"""How a recipe calls such a tool, which compiles first, if not by its program name."""
+_COMPILED_WITHIN = 300.0
 _RUN = {
     "npm": "npm run --silent",
     "pnpm": "pnpm --silent run",
@@ -184,7 +185,9 @@ def _tools(stack: Stack) -> Iterator[Declared]:
             words = module or _WORDS.get(declared, program)
             runs = rf"(?<![\w-]){words}(?![\w-])"
             origin = (module and stack.pytest_place) or manifest
-            yield Declared(GateSpec(name, command, origin=origin), program, module, runs=runs)
+            seconds = _COMPILED_WITHIN if declared in _WORDS else 0.0
+            gate = GateSpec(name, command, origin=origin, seconds=seconds)
+            yield Declared(gate, program, module, runs=runs)
 
 
 def is_for_tests(declared: Declared) -> bool:

@@ -156,12 +156,15 @@ def test_a_second_languages_linter_goes_by_its_own_name(tmp_path):
         "go.mod": "",
         "Cargo.toml": "",
     }
-    assert gates(declared(tmp_path, files)) == {
+    found = declared(tmp_path, files)
+    assert gates(found) == {
         "lint": "npm run --silent lint",
         "ruff": "ruff check .",
         "go": "go vet ./...",
         "cargo-clippy": "cargo clippy",
     }
+    compiled = {one.gate.name: one.gate.seconds for one in found if one.gate.seconds}
+    assert compiled == {"go": 300, "cargo-clippy": 300}
 
 
 def test_a_gate_without_its_tool_is_left_out_and_said(tmp_path):
