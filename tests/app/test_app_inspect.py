@@ -355,6 +355,19 @@ def test_manifests_further_below_make_gates_up_to_a_depth(workplace):
 
 
 @pytest.mark.parametrize(
+    ("more", "inner"),
+    [({}, ["cd inner && go test ./..."]), ({"go.work": "use (\n\t.\n\t./inner\n)\n"}, [])],
+    ids=["a module of its own", "a workspace"],
+)
+def test_a_go_module_inside_another_is_tested_unless_a_workspace_does(workplace, more, inner):
+    modules = {f"{one}go.mod": "module x\n" for one in ("", "inner/")}
+    tests = {f"{one}x_test.go": "package x\n" for one in ("", "inner/")}
+    workplace.commit(modules | tests | more)
+    found = [one.command for one in analyse(project(workplace)).gates]
+    assert [one for one in found if one.startswith("cd ")] == inner
+
+
+@pytest.mark.parametrize(
     "files",
     [
         {"Makefile": "test:\n\t$(MAKE) -C web test\n"},

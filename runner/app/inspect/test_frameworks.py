@@ -123,7 +123,10 @@ def _find_part_gates(tree: Tree, stack: Stack) -> Iterator[Declared]:
         stacks[f"{folder}/"] = part = read_stack(TreeManifests(inner))
         recipes = " ".join(text for one in around for _, text in (*one.commands, *one.recipes))
         is_named = re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", recipes)
-        known = {language for one in around for language in one.names}
+        # Go's `./...` ends where another module begins.
+        known = {language for one in around for language in one.names} - (
+            set() if tree.is_file("go.work") else {"go"}
+        )
         if is_named or _LANGUAGES.intersection(part.names) <= known:
             continue
         declared = [one for one in find_declared_gates(part) if is_for_tests(one)]
