@@ -44,6 +44,7 @@ MARK = "RUNNER_COMMAND"
 
 _APART = "apart"
 """Mark of processes that count as nobody's leftover."""
+_SEARCHES = 2
 _KILLING = 5.0
 """Seconds for ending processes that keep forking."""
 _FIRST = 1
@@ -270,15 +271,14 @@ def end_marked(prefix: str) -> int:
     For `prefix` see `own_prefix`. Only for a run that is known to be dead, or ends.
     """
     ended: set[int] = set()
-    until = time.monotonic() + _KILLING
-    while time.monotonic() < until:
-        # Search again until none is left: a process may fork before it is ended.
+    until, empty = time.monotonic() + _KILLING, 0
+    while empty < _SEARCHES and time.monotonic() < until:
+        # A process may fork before it is ended, and has no environment while it starts (execve).
         found = _alive(pid for pid in everyone() if _mark_of(pid).startswith(prefix))
-        if not found:
-            break
+        empty = 0 if found else empty + 1
         ended.update(each.pid for each in found)
         _signal(found, signal.SIGKILL)
-        time.sleep(0.002)
+        time.sleep(0.005)
     return len(ended)
 
 

@@ -16,6 +16,7 @@ from runner.app.build.done_before_run import find_missing
 from runner.app.inspect import requirements
 from runner.config.paths import expand_home
 from runner.config.settings import Settings
+from runner.config.stack import detect_stack
 from runner.config.trust import Trust, commands_shown, group_alike
 from runner.errors import ExitCode, RunnerError
 from runner.implementers.agents.preset import is_acp
@@ -47,7 +48,8 @@ if TYPE_CHECKING:
     from runner.run.review import Asker
 
 
-_GO_CACHE = "~/.cache/go-build"
+_GO_HINT = """each Go command compiles Go's library anew; to use your build cache: \
+sandbox.read = ["~/.cache/go-build"] in ~/.config/runner/runner.toml"""
 _SHOWN = 10
 
 
@@ -175,11 +177,9 @@ def _warn_of_sandbox(project: Project, plan: Plan) -> tuple[str, ...]:
 
 def _find_go_hint(project: Project) -> tuple[str, ...]:
     """Return how commands in the sandbox can read the person's build cache of Go."""
-    cache, read = expand_home(_GO_CACHE), map(expand_home, project.settings.sandbox.read)
-    if not (project.root / "go.mod").is_file() or not cache.is_dir() or cache in read:
-        return ()
-    hint = f'sandbox.read = ["{_GO_CACHE}"] in ~/.config/runner/runner.toml'
-    return (f"each Go command compiles Go's library anew; to use your build cache: {hint}",)
+    cache, read = expand_home("~/.cache/go-build"), map(expand_home, project.settings.sandbox.read)
+    uses = cache.is_dir() and cache not in read and "go" in detect_stack(project.root).names
+    return (_GO_HINT,) if uses else ()
 
 
 def _without_compilers(project: Project) -> tuple[str, ...]:

@@ -83,6 +83,7 @@ def test_one_process_at_a_time_tells_the_events_of_a_store_on_any_machine(postgr
         with pytest.raises(RunnerError, match="another process already delivers"):
             told(ours, positions)
         second.close()
+        wait_until(lambda: has_turn(first))
         assert told(ours, positions) == []
         first.close()
         first.close()
