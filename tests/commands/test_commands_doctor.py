@@ -91,7 +91,7 @@ def test_a_tool_that_the_sandbox_hides_is_missing_and_its_hint_shows_it(
     assert (sign["state"], said.code) == ("missing", 3)
     assert sign["text"] == f"{link} is hidden by the sandbox; TASK-001 needs it"
     assert f'"{tmp_path}/opt/node_modules"' in sign["hint"]  # with all that it loads
-    settings.write_text(sign["hint"].removesuffix(" in your own settings") + "\n")
+    settings.write_text(sign["hint"].removesuffix(" in ~/.config/runner/runner.toml") + "\n")
     assert found(ground.runner("doctor", "--json"), "tool hidden-tool") == [("ok", str(link))]
 
 

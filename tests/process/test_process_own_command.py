@@ -22,7 +22,7 @@ VALUE = "Leased-Horse/77+battery"
     [
         ("exit 3", "its command ended with exit code 3"),
         ("no-such-tool read", "its command ended with exit code 127"),
-        ("printf ''", "fewer than 4 characters"),
+        ("printf ''", "under 4 characters"),
         (r"printf 'ab\000cd'", "NUL"),
         (r"printf '\377\376ab'", "UTF-8"),
         (r"head -c 70000 /dev/zero | tr '\0' a", "more than 64 kB"),
